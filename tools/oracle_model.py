@@ -12,8 +12,8 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
                  "ernie4_5-moe", "hy_v3", "lfm2", "lfm2moe",
-                 "nanbeige")
-SHORT_CONVS = ("lfm2", "lfm2moe")
+                 "lfm3", "nanbeige")
+SHORT_CONVS = ("lfm2", "lfm2moe", "lfm3")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe")  # where the file does not say
 NORMED_BY_KEY = ("glm4moe", "hy_v3")  # weights of experts; those of others always
@@ -25,16 +25,16 @@ UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layer
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
               "apertus", "deci", "qwen3vl", "qwen3vlmoe", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2",
-              "hunyuan-dense", "ernie4_5", *SCALED)
+              "hunyuan-dense", "ernie4_5", "lfm2", "lfm3", *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4,
                 "muse-glimmer": 4, "mellum": 4,
-                "lfm2": 0, "lfm2moe": 0}  # of these none sees all where there is a window
+                "lfm2": 0, "lfm2moe": 0, "lfm3": 0}  # of these none sees all where there is a window
 PLAIN_WINDOWS = ("olmo2", "mellum")  # whose windowed layers' positions are not stretched
 UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer")  # whose layers that see all know no positions
-NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer")  # of the parts, before they are added
+NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer", "lfm3")  # of the parts, before they are added
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # post_attention_norm is of the feed-forward's input
 COHERES = ("command-r", "cohere2")  # LayerNorm, and a feed-forward that reads what attention reads
 LAYER_NORMS = (*COHERES, "starcoder2", "stablelm")
@@ -213,6 +213,8 @@ class Model:
         if self.arch in PLAIN_WINDOWS:
             local = local and self.window > 0
             return self.rotate(x, positions, rotated, self.rope_base, local)
+        if self.arch == "lfm3":  # the divisors are those of layers that see all
+            return self.rotate(x, positions, rotated, self.key("rope.freq_base_swa") if local else self.rope_base, local)
         local = local and self.arch == "gemma3"
         base = GEMMA3_LOCAL_ROPE_BASE if local else self.rope_base
         return self.rotate(x, positions, rotated, base, local)
@@ -220,7 +222,7 @@ class Model:
     def rotate(self, x, positions, rotated, base, is_plain):
         """`is_plain`: the context is not stretched."""
         freq = base ** (-2 * np.arange(rotated // 2) / rotated)
-        if self.rope_factors is not None:
+        if self.rope_factors is not None and not (is_plain and self.arch == "lfm3"):
             freq = freq / self.rope_factors
         freq, magnitude = (freq, 1) if is_plain else self.scale_rope(freq, base)
         magnitude = magnitude * self.key("rope.scaling.attn_factor", 1.0)
@@ -309,6 +311,8 @@ class Model:
             out = softmax(scores) @ v
         if gate is not None:
             out = out * sigmoid(gate)
+        if self.arch == "lfm3":  # Lfm3Attention: a gate for each head
+            out = out * sigmoid(h @ w[p + "attn_gate.weight"].T).T[:, :, None]
         out = out.transpose(1, 0, 2).reshape(n, -1)
         if self.arch == "muse-glimmer":
             out = out * sigmoid(h @ w[p + "attn_gate.weight"].T)

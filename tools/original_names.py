@@ -23,11 +23,12 @@ PARTS_OF_GEMMA = {
     "post_ffw_norm_2": "post_feedforward_layernorm_2", "inp_gate": "per_layer_input_gate",
     "proj": "per_layer_projection", "post_norm": "post_per_layer_input_norm", "ffn_gate_inp": "router.proj",
 }
-LFM2 = {"attn_norm": "operator_norm", "ffn_norm": "ffn_norm", "attn_output": "self_attn.out_proj",
-        "attn_q_norm": "self_attn.q_layernorm", "attn_k_norm": "self_attn.k_layernorm",
-        "shortconv.in_proj": "conv.in_proj", "shortconv.conv": "conv.conv", "shortconv.out_proj": "conv.out_proj",
-        "ffn_gate": "feed_forward.w1", "ffn_up": "feed_forward.w3", "ffn_down": "feed_forward.w2"}
 SHARED_EXPERTS = {f"ffn_{part}_shexp": f"mlp.shared_experts.{part}_proj" for part in ("gate", "up", "down")}
+PARTS_OF_LFM = {"attn_norm": "operator_norm", "ffn_norm": "ffn_norm", "shortconv.in_proj": "conv.in_proj",
+                "shortconv.conv": "conv.conv", "shortconv.out_proj": "conv.out_proj", "ffn_gate": "feed_forward.w1",
+                "ffn_up": "feed_forward.w3", "ffn_down": "feed_forward.w2"}
+LFM2 = PARTS_OF_LFM | {"attn_output": "self_attn.out_proj", "attn_q_norm": "self_attn.q_layernorm",
+                       "attn_k_norm": "self_attn.k_layernorm"}
 OWN_PARTS = {
     "hunyuan-dense": {"attn_q_norm": "self_attn.query_layernorm", "attn_k_norm": "self_attn.key_layernorm"},
     "olmo2": {"post_ffw_norm": "post_feedforward_layernorm"},
@@ -45,6 +46,8 @@ OWN_PARTS = {
     "qwen3next": {"ssm_ba": "linear_attn.in_proj_ba", "attn_qkvz": "linear_attn.in_proj_qkvz"},
     "lfm2moe": LFM2 | {"ffn_gate_inp": "feed_forward.gate", "exp_probs_b": "feed_forward.expert"},
     "lfm2": LFM2,
+    "lfm3": PARTS_OF_LFM | {"attn_gate": "self_attn.g_proj", "post_attention_norm": "post_operator_norm",
+                            "post_ffw_norm": "post_ffn_norm"},
     "glm4": {"post_attention_norm": "post_self_attn_layernorm", "post_ffw_norm": "post_mlp_layernorm",
              "ffn_up": "mlp.gate_up_proj"},
 }

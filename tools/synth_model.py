@@ -113,6 +113,7 @@ SHAPES = {
     "tiny-hy-v3": Shape("hy_v3", 3, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 256),
     "tiny-lfm2moe": Shape("lfm2moe", 4, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-lfm2": Shape("lfm2", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
+    "tiny-lfm3": Shape("lfm3", 6, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-gpt-oss": Shape("gpt-oss", 4, 320, 4, 2, 64, 288, 2048, 150000.0, False, 8, 3),
     "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
     "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 32768, 1000000.0, True),
@@ -199,9 +200,10 @@ SCALES = {"tiny-granite": (12.0, 0.22, 0.015625, 3.0), "tiny-granite-unrotated":
           "granite-4.1-3b": (12.0, 0.22, 0.015625, 10.0),
           "tiny-minicpm": (10.0, 0.3, 0.0, 0.75), "tiny-minicpm-longrope": (12.0, 0.3, 0.0, 2.0)}
 DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of feed-forwards, of each four layers in turn
-SHORT_CONVS = ("lfm2", "lfm2moe")
+LFM_TAPS = {"lfm2": 3, "lfm2moe": 3, "lfm3": 7}
+SHORT_CONVS = tuple(LFM_TAPS)
+LFM3_WINDOWED_BASE = 10000.0
 LFM2_ATTENDS = (2, 5, 8, 10, 12, 14)  # these layers; the others are short convolutions
-LFM2_TAPS = 3
 WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", *SHORT_CONVS)
 NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
 COHERES = ("command-r", "cohere2")
@@ -359,11 +361,17 @@ def add_vocabulary(writer, path, count=None, sees=False):
     return num_tokens
 
 
+def is_short_conv(arch, layer):
+    if arch == "lfm3":  # layers 2, 6, ... see all, layers 4, 8, ... a window
+        return layer == 0 or layer % 2 == 1
+    return arch in SHORT_CONVS and layer not in LFM2_ATTENDS
+
+
 def shape_of_layer(shape, layer, router=None):
     """The heads and the feed-forward of one layer; 0: it has none. A short convolution has no KV heads."""
     if router and layer in router.dense:
         shape = shape._replace(experts=0, ffn=router.dense_width)
-    if shape.arch in SHORT_CONVS and layer not in LFM2_ATTENDS:
+    if is_short_conv(shape.arch, layer):
         return shape._replace(kv_heads=0)
     if shape.arch != "deci":
         return shape
@@ -418,10 +426,13 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         return synth_gemma4.add_metadata(writer, name, shape, num_layers, window)
     width = router.dense_width if router else shape.ffn
     writer.add_feed_forward_length(width if alike else [layer.ffn for layer in layers])
-    is_short_conv = shape.arch in SHORT_CONVS
-    writer.add_head_count_kv(shape.kv_heads if alike and not is_short_conv else [layer.kv_heads for layer in layers])
-    if is_short_conv:
-        writer.add_shortconv_l_cache(LFM2_TAPS)
+    has_short_convs = shape.arch in SHORT_CONVS
+    writer.add_head_count_kv(shape.kv_heads if alike and not has_short_convs else [layer.kv_heads for layer in layers])
+    if has_short_convs:
+        writer.add_shortconv_l_cache(LFM_TAPS[shape.arch])
+    if shape.arch == "lfm3":
+        writer.add_rope_freq_base_swa(LFM3_WINDOWED_BASE)
+        writer.add_array("lfm3.attention.sliding_window_pattern", [i > 0 and i % 4 == 0 for i in range(num_layers)])
     writer.add_key_length(shape.head_dim)
     writer.add_value_length(shape.v_dim())
     if shape.arch in WINDOWED and window:
@@ -548,9 +559,9 @@ def add_delta_net(tensors, prefix, width, recurrence, types, by_key_head=False):
     tensors.matrix(prefix + "ssm_out.weight", width, inner, next(types), inner**-0.5)
 
 
-def add_short_conv(tensors, prefix, width, types):
+def add_short_conv(tensors, prefix, width, taps, types):
     tensors.matrix(prefix + "shortconv.in_proj.weight", 3 * width, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "shortconv.conv.weight", width, LFM2_TAPS, Q.F32, 0.5)
+    tensors.matrix(prefix + "shortconv.conv.weight", width, taps, Q.F32, 0.5)
     tensors.matrix(prefix + "shortconv.out_proj.weight", width, width, next(types), width**-0.5)
 
 
@@ -582,7 +593,7 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
     if recurrence:
         add_delta_net(tensors, prefix, width, recurrence, types, shape.arch == "qwen3next")
     elif shape.arch in SHORT_CONVS and not shape.kv_heads:
-        add_short_conv(tensors, prefix, width, types)
+        add_short_conv(tensors, prefix, width, LFM_TAPS[shape.arch], types)
     elif shape.heads:
         add_attention(tensors, prefix, shape, types)
     if shape.experts:
@@ -611,7 +622,9 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
                       "glm4moe", "mellum", "hy_v3", *SHORT_CONVS, *HYBRIDS) and not recurrence and shape.kv_heads:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
-    if shape.arch in ("gemma2", "gemma3", "glm4", "muse-glimmer", *NORMS_RESULTS_ALONE):
+    if shape.arch == "lfm3" and shape.kv_heads:
+        tensors.matrix(prefix + "attn_gate.weight", shape.heads, width, next(types), width**-0.5)
+    if shape.arch in ("gemma2", "gemma3", "glm4", "muse-glimmer", "lfm3", *NORMS_RESULTS_ALONE):
         tensors.vector(prefix + "post_attention_norm.weight", width, 1)
         tensors.vector(prefix + "post_ffw_norm.weight", width, 1)
     if shape.arch in QKV_BIASES:
@@ -743,6 +756,8 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         tensors.vector("output.bias", num_tokens, 0, 1)
     if rope_freqs:
         writer.add_tensor("rope_freqs.weight", np.linspace(1, 8, dims.head_dim // 2).astype(np.float32))
+    if dims.arch == "lfm3":  # half of the pairs of layers that see all are not rotated
+        writer.add_tensor("rope_freqs.weight", np.repeat([1, 1e30], dims.head_dim // 4).astype(np.float32))
     if shape == "tiny-minicpm-longrope" or shape in LONG_ROPES:
         for kind in ("short", "long"):
             writer.add_tensor(f"rope_factors_{kind}.weight", long_rope_factors(kind, rotated // 2))

@@ -194,6 +194,9 @@ class FloatWeights(Truth):
         self.check_exact(support.few_words_model("tiny-lfm2", types=F32, window=0))
         self.check_exact(support.few_words_model("tiny-lfm2", types=F32, window=NUM_IDS // 3, biases=True, factors=True))
 
+    def test_lfm3_with_gates_of_heads_and_norms_behind_its_parts(self):
+        self.check_exact(support.few_words_model("tiny-lfm3", types=F32, window=NUM_IDS // 3))
+
     def test_values_that_are_narrower_than_keys(self):
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32))
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32, biases=True, factors=True))
@@ -276,6 +279,7 @@ class QuantizedWeights(Truth):
             for types in (("Q8_0",), ("Q4_K", "Q6_K")):
                 with self.subTest(shape=shape, types=types):
                     self.check_close(support.few_words_model(shape, types=types), max_kl=MAX_KL_OF_HYBRIDS)
+        self.check_close(support.few_words_model("tiny-lfm3", types=("Q8_0",)), max_kl=MAX_KL_OF_HYBRIDS)
 
     def test_layers_that_run_several_times(self):
         self.check_close(support.few_words_model("tiny-nanbeige", types=("Q4_K", "Q6_K")), max_kl=MAX_KL_OF_PASSES)

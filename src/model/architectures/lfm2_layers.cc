@@ -53,7 +53,7 @@ Result<void> read_lfm2_layers(const ModelKeys& keys, ModelConfig& config) {
                 keys.key("attention.head_count_kv"), num_layers);
   for (std::size_t i = 0; i < kv_heads.size(); ++i) {
     LayerSpec& layer = config.layers[i];
-    layer.feed_forward = DenseFfnSpec{.width = widths[i]};
+    layer.feed_forward = DenseFfnSpec{.width = widths[i], .has_factors = false};  // llama.cpp's graph has none
     if (kv_heads[i] == 0) {
       layer.mixer = convolution;
     } else {

@@ -202,6 +202,18 @@ Result<void> add_rope_keys(const FamilyKeys& keys, double rotated) {
   return {};
 }
 
+Result<void> add_rope_bases(const FamilyKeys& keys) {
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {{"full_attention", "rope.freq_base"},
+                                                                      {"sliding_attention", "rope.freq_base_swa"}};
+  for (const auto& [kind, key] : kKinds) {
+    OCTAVO_TRY(const auto rope, rope_object(keys.config, kind));
+    if (!rope) return fail("{} is missing", keys.config.place("rope_parameters"));
+    OCTAVO_TRY(const double base, rope->number("rope_theta"));
+    keys.out.add_f32(keys.key(key), base);
+  }
+  return {};
+}
+
 Result<void> add_mixture_keys(const FamilyKeys& keys, const MixtureNames& names) {
   const SizeName sizes[] = {{names.num_experts, "expert_count"},
                             {names.num_chosen, "expert_used_count"},
@@ -233,6 +245,21 @@ Result<std::vector<float>> rope_factors(const JsonObject& config, Math math) {
     const double smooth = std::clamp((turns - low) / (high - low), 0.0, 1.0);
     factors.push_back(static_cast<float>(1 / ((1 - smooth) / factor + smooth)));
   }
+  return factors;
+}
+
+// A part of the pairs is rotated, at the frequencies that these have in a whole head (transformers,
+// modeling_rope_utils.py, "proportional").
+Result<std::vector<float>> proportional_rope_factors(const JsonObject& config, std::uint64_t head) {
+  constexpr float kStays = 1e30F;  // so large a divisor that a pair is not rotated
+  OCTAVO_TRY(const auto rope, rope_object(config, "full_attention"));
+  double rotated = 1;
+  if (rope) {
+    OCTAVO_TRY(const auto part, rope->number_if("partial_rotary_factor"));
+    rotated = std::clamp(part.value_or(1), 0.0, 1.0);
+  }
+  std::vector<float> factors(head / 2, kStays);
+  std::fill_n(factors.begin(), static_cast<std::uint64_t>(static_cast<double>(head) * rotated / 2), 1.0F);
   return factors;
 }
 

@@ -24,6 +24,8 @@ Result<void> add_common_keys(const FamilyKeys& keys, Names activations = {"silu"
 /// factors are no keys: rope_factors() gives them.
 /// `rotated`: the part of a head that is, where config.json does not say.
 Result<void> add_rope_keys(const FamilyKeys& keys, double rotated = 1);
+/// The bases of the rotation in layers that see all and in those with a window, which are others.
+Result<void> add_rope_bases(const FamilyKeys& keys);
 /// Both.
 Result<void> add_dense_keys(const FamilyKeys& keys);
 /// The context, no longer than a window that every layer has: within it the window changes nothing.
@@ -58,6 +60,8 @@ Result<std::uint64_t> head_length(const JsonObject& config);
 /// The object that says how positions are rotated, of a kind of layer ("full_attention") where each has its own; none:
 /// config.json has the base alone.
 Result<std::optional<JsonObject>> rope_object(const JsonObject& config, std::string_view kind_of_layer = {});
+/// Divisors of frequencies of a head in layers that see all, of which a part of the pairs is rotated.
+Result<std::vector<float>> proportional_rope_factors(const JsonObject& config, std::uint64_t head);
 /// Divisors of frequencies by which Llama 3.1 stretches its context, one for each pair of a head; empty: none.
 Result<std::vector<float>> rope_factors(const JsonObject& config, Math math);
 

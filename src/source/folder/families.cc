@@ -139,6 +139,10 @@ constexpr TensorName kLfm2Names[] = {
     {"feed_forward.w1", "ffn_gate"},
     {"feed_forward.w3", "ffn_up"},
     {"feed_forward.w2", "ffn_down"},
+    // of LFM3
+    {"self_attn.g_proj", "attn_gate"},
+    {"post_operator_norm", "post_attention_norm"},
+    {"post_ffn_norm", "post_ffw_norm"},
 };
 constexpr TensorName kLfm2WholeNames[] = {{"model.embedding_norm.weight", "token_embd_norm.weight"}};
 constexpr Family kLfm2 = {.model = "Lfm2ForCausalLM",
@@ -146,6 +150,13 @@ constexpr Family kLfm2 = {.model = "Lfm2ForCausalLM",
                           .add_keys = add_lfm2_keys,
                           .own_names = kLfm2Names,
                           .own_whole_names = kLfm2WholeNames,
+                          .ties_output = true};
+constexpr Family kLfm3 = {.model = "Lfm3ForCausalLM",
+                          .architecture = "lfm3",
+                          .add_keys = add_lfm3_keys,
+                          .own_names = kLfm2Names,
+                          .own_whole_names = kLfm2WholeNames,
+                          .rope_factors = lfm3_rope_factors,
                           .ties_output = true};
 
 constexpr TensorName kBertNames[] = {
@@ -331,6 +342,7 @@ constexpr Family kFamilies[] = {
      .own_names = kApertusNames,
      .layer_numbers = kXieluNumbers},
     kLfm2,
+    kLfm3,
     kMuseGlimmer,
     kQwen2Vl,
     renamed(kQwen2Vl, "Qwen2_5_VLForConditionalGeneration"),

@@ -39,6 +39,9 @@ Result<void> add_qwen3vl_keys(const FamilyKeys& keys);
 Result<void> add_qwen35_keys(const FamilyKeys& keys);
 Result<void> add_qwen35moe_keys(const FamilyKeys& keys);
 Result<void> add_lfm2_keys(const FamilyKeys& keys);
+Result<void> add_lfm3_keys(const FamilyKeys& keys);
+/// Those of layers without a window, a part of whose pairs stay.
+Result<std::vector<float>> lfm3_rope_factors(const JsonObject& config, Math math);
 Result<void> add_gpt_oss_keys(const FamilyKeys& keys);
 Result<void> add_gemma2_keys(const FamilyKeys& keys);
 Result<void> add_gemma3_keys(const FamilyKeys& keys);

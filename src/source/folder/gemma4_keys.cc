@@ -8,8 +8,6 @@
 namespace octavo {
 namespace {
 
-constexpr float kStays = 1e30F;  // so large a divisor that a pair is not rotated
-
 /// A size of the layers without a window: `global`, or what the first of them has in per_layer_config under `own`, as
 /// transformers 5 writes it; none: as in the others.
 Result<std::optional<std::uint64_t>> global_size(const JsonObject& config, std::string_view global,
@@ -53,18 +51,6 @@ Result<void> add_heads(const FamilyKeys& keys, const std::vector<bool>& is_windo
   return {};
 }
 
-Result<void> add_rope(const FamilyKeys& keys) {
-  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {{"full_attention", "rope.freq_base"},
-                                                                      {"sliding_attention", "rope.freq_base_swa"}};
-  for (const auto& [kind, key] : kKinds) {
-    OCTAVO_TRY(const auto rope, rope_object(keys.config, kind));
-    if (!rope) return fail("{} is missing", keys.config.place("rope_parameters"));
-    OCTAVO_TRY(const double base, rope->number("rope_theta"));
-    keys.out.add_f32(keys.key(key), base);
-  }
-  return {};
-}
-
 /// The layers behind the last that has keys and values of its own may have a feed-forward that is twice as wide.
 Result<void> add_feed_forwards(const FamilyKeys& keys, std::size_t num_layers) {
   OCTAVO_TRY(const auto shared, keys.config.size_if("num_kv_shared_layers"));
@@ -102,7 +88,7 @@ Result<void> add_gemma4_keys(const FamilyKeys& keys) {
   for (const std::string_view kind : kinds) is_windowed.push_back(kind == "sliding_attention");
   keys.out.add_flags(keys.key("attention.sliding_window_pattern"), is_windowed);
   OCTAVO_TRY_VOID(add_heads(keys, is_windowed));
-  OCTAVO_TRY_VOID(add_rope(keys));
+  OCTAVO_TRY_VOID(add_rope_bases(keys));
   OCTAVO_TRY_VOID(add_feed_forwards(keys, kinds.size()));
   OCTAVO_TRY_VOID(add_experts(keys));
   OCTAVO_TRY(const auto cap, keys.config.number_if("final_logit_softcapping"));
@@ -110,19 +96,9 @@ Result<void> add_gemma4_keys(const FamilyKeys& keys) {
   return {};
 }
 
-// A part of the pairs is rotated, at the frequencies that these have in a whole head (transformers,
-// modeling_rope_utils.py, "proportional").
 Result<std::vector<float>> gemma4_rope_factors(const JsonObject& config, Math /*math*/) {
   OCTAVO_TRY(const std::uint64_t head, global_head(config));
-  OCTAVO_TRY(const auto rope, rope_object(config, "full_attention"));
-  double rotated = 1;
-  if (rope) {
-    OCTAVO_TRY(const auto part, rope->number_if("partial_rotary_factor"));
-    rotated = std::clamp(part.value_or(1), 0.0, 1.0);
-  }
-  std::vector<float> factors(head / 2, kStays);
-  std::fill_n(factors.begin(), static_cast<std::uint64_t>(static_cast<double>(head) * rotated / 2), 1.0F);
-  return factors;
+  return proportional_rope_factors(config, head);
 }
 
 }  // namespace octavo

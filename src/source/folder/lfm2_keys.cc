@@ -1,6 +1,7 @@
-// LFM2: short convolutions, and layers of attention among them.
+// LFM2 and LFM3: short convolutions, and layers of attention among them.
 #include <algorithm>
 
+#include "base/text.h"
 #include "base/to_size.h"
 #include "source/folder/config_keys.h"
 #include "source/folder/family_keys.h"
@@ -48,11 +49,20 @@ Result<std::uint64_t> feed_forward_width(const JsonObject& config) {
   return (width + multiple - 1) / multiple * multiple;
 }
 
-}  // namespace
+/// Error: the layers of a kind are not rotated in this way, or their context is stretched.
+Result<void> require_rotation(const JsonObject& config, std::string_view kind, std::string_view expected) {
+  OCTAVO_TRY(const auto rope, rope_object(config, kind));
+  if (!rope) return {};
+  OCTAVO_TRY(const std::string_view type, rope->has("rope_type") ? rope->text("rope_type") : "default");
+  OCTAVO_TRY(const auto divisor, rope->number_if("factor"));
+  if (type == expected && divisor.value_or(1) == 1) return {};
+  return fail("{} is {} with a factor of {}, expected {} with 1", rope->place("rope_type"), quote(type),
+              divisor.value_or(1), expected);
+}
 
-Result<void> add_lfm2_keys(const FamilyKeys& keys) {
+/// What both have but the rotation and the width of the feed-forward. `attends`: of each layer.
+Result<void> add_lfm_keys(const FamilyKeys& keys, const std::vector<bool>& attends) {
   OCTAVO_TRY_VOID(add_sizes(keys));
-  OCTAVO_TRY_VOID(add_rope_keys(keys));
   OCTAVO_TRY_VOID(add_context(keys));
   OCTAVO_TRY_VOID(require_flag(keys, "conv_bias", false));
   constexpr SizeName kTaps[] = {{"conv_L_cache", "shortconv.l_cache"}};
@@ -60,19 +70,55 @@ Result<void> add_lfm2_keys(const FamilyKeys& keys) {
   OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
   keys.out.add_u32(keys.key("attention.key_length"), head);
   keys.out.add_u32(keys.key("attention.value_length"), head);
-  OCTAVO_TRY(const std::uint64_t width, feed_forward_width(keys.config));
-  keys.out.add_u32(keys.key("feed_forward_length"), width);
   OCTAVO_TRY(const std::uint64_t heads, keys.config.size("num_attention_heads"));
   OCTAVO_TRY(const auto given, keys.config.size_if("num_key_value_heads"));
   const std::uint64_t kv_heads = given.value_or(heads);
   if (kv_heads > kMostModelSize)
     return fail("{} is {}, expected at most {}", keys.config.place("num_key_value_heads"), kv_heads, kMostModelSize);
-  OCTAVO_TRY(const std::vector<bool> attends, attending_layers(keys.config));
   std::vector<std::int32_t> of_layers;
   of_layers.reserve(attends.size());
   for (const bool one : attends) of_layers.push_back(one ? static_cast<std::int32_t>(kv_heads) : 0);
   keys.out.add_i32s(keys.key("attention.head_count_kv"), of_layers);
   return {};
+}
+
+}  // namespace
+
+Result<void> add_lfm2_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY(const std::vector<bool> attends, attending_layers(keys.config));
+  OCTAVO_TRY_VOID(add_lfm_keys(keys, attends));
+  OCTAVO_TRY_VOID(add_rope_keys(keys));
+  OCTAVO_TRY(const std::uint64_t width, feed_forward_width(keys.config));
+  keys.out.add_u32(keys.key("feed_forward_length"), width);
+  return {};
+}
+
+Result<void> add_lfm3_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY(const auto kinds, layer_kinds(keys.config, {"full_attention", "sliding_attention", "conv"}));
+  if (kinds.empty()) return fail("{} is missing", keys.config.place("layer_types"));
+  std::vector<bool> attends, is_windowed;
+  attends.reserve(kinds.size());
+  is_windowed.reserve(kinds.size());
+  for (const std::string_view kind : kinds) {
+    attends.push_back(kind != "conv");
+    is_windowed.push_back(kind == "sliding_attention");
+  }
+  OCTAVO_TRY_VOID(add_lfm_keys(keys, attends));
+  OCTAVO_TRY_VOID(require_flag(keys, "use_sandwich_norm", true));
+  OCTAVO_TRY_VOID(require_flag(keys, "use_attention_gate", true));
+  OCTAVO_TRY_VOID(require_flag(keys, "attention_bias", false));
+  OCTAVO_TRY_VOID(add_window(keys));
+  keys.out.add_flags(keys.key("attention.sliding_window_pattern"), is_windowed);
+  OCTAVO_TRY_VOID(require_rotation(keys.config, "full_attention", "proportional"));
+  OCTAVO_TRY_VOID(require_rotation(keys.config, "sliding_attention", "default"));
+  OCTAVO_TRY_VOID(add_rope_bases(keys));
+  constexpr SizeName kWidth[] = {{"intermediate_size", "feed_forward_length"}};
+  return add_named_sizes(keys, kWidth);
+}
+
+Result<std::vector<float>> lfm3_rope_factors(const JsonObject& config, Math /*math*/) {
+  OCTAVO_TRY(const std::uint64_t head, head_length(config));
+  return proportional_rope_factors(config, head);
 }
 
 }  // namespace octavo

@@ -22,6 +22,7 @@ TEST(Lfm2, LayersWithoutKvHeadsAreShortConvolutions) {
   for (int i = 0; i < 4; ++i) {
     const LayerSpec& layer = config.layer(i);
     EXPECT_EQ(std::get<DenseFfnSpec>(layer.feed_forward).width, 96) << i;
+    EXPECT_FALSE(std::get<DenseFfnSpec>(layer.feed_forward).has_factors) << i;
     ASSERT_EQ(layer.short_conv() == nullptr, i == 2) << i;
     if (i != 2) {
       EXPECT_EQ(*layer.short_conv(), (ShortConvSpec{.width = 64, .taps = 3}));

@@ -210,12 +210,33 @@ TEST_F(Folder, Lfm2SaysWhichLayersAttendAndWhatItsFeedForwardIsMadeOf) {
   EXPECT_EQ(opened()->get_u64("lfm2.feed_forward_length").value(), 100U);
   with(R"("full_attn_idxs": [1])");
   EXPECT_THAT(error(), HasSubstr("full_attn_idxs: found 1, expected a layer from 0 to 0"));
-  with(R"("conv_bias": true)");
+  with(R"("full_attn_idxs": [0], "conv_bias": true)");
   EXPECT_THAT(error(), HasSubstr("conv_bias is true: this is not supported"));
   with(R"("num_hidden_layers": 1)");
   EXPECT_THAT(error(), HasSubstr("full_attn_idxs are missing"));
   with(R"("full_attn_idxs": [0], "block_ffn_dim_multiplier": -1.0)");
   EXPECT_THAT(error(), HasSubstr("block_ffn_dim_multiplier is -1"));
+}
+
+TEST_F(Folder, Lfm3HasWindowsABaseOfTheirsAndFactorsOfTheOtherLayers) {
+  const auto with = [&](const std::string& more, const std::string& type = "proportional") {
+    folder_.write("config.json", of_family("Lfm3ForCausalLM", R"(, "norm_eps": 1e-5, "conv_L_cache": 7,
+      "sliding_window": 8, "layer_types": ["full_attention"], "rope_parameters": {
+      "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}, "full_attention": {"rope_type": ")" +
+                                                                  type + R"(",
+      "rope_theta": 1000000.0, "partial_rotary_factor": 0.5}})" + more));
+  };
+  with("");
+  const auto source = opened();
+  EXPECT_EQ(source->get_f32("lfm3.rope.freq_base").value(), 1e6F);
+  EXPECT_EQ(source->get_f32("lfm3.rope.freq_base_swa").value(), 1e4F);
+  EXPECT_EQ(numbers_of(*source, "rope_freqs.weight"), (std::vector{1.0F, 1e30F}));
+  with("", "yarn");
+  EXPECT_THAT(error(), HasSubstr("rope_type is 'yarn' with a factor of 1, expected proportional with 1"));
+  with(R"(, "use_attention_gate": false)");
+  EXPECT_THAT(error(), HasSubstr("use_attention_gate is false: this is not supported"));
+  with(R"(, "layer_types": null)");
+  EXPECT_THAT(error(), HasSubstr("layer_types is missing"));
 }
 
 TEST_F(Folder, RefusesWhatItDoesNotKnow) {
