@@ -33,8 +33,9 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "qwen2vl": "Qwen2_5_VLForConditionalGeneration", "qwen3vl": "Qwen3VLForConditionalGeneration",
           "muse-glimmer": "MuseGlimmerForConditionalGeneration",
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
-          "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM",
-          "lfm3": "Lfm3ForCausalLM"}
+          "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM",
+          "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
+          "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
          "num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv",
          "head_dim": "attention.key_length", "intermediate_size": "feed_forward_length",
@@ -48,6 +49,14 @@ DELTA_SIZES = {"linear_conv_kernel_dim": "ssm.conv_kernel", "linear_key_head_dim
                "linear_num_key_heads": "ssm.group_count", "linear_num_value_heads": "ssm.time_step_rank"}
 PARTS_OF_EXPERT = {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
 PARTS_OF_MIXTRAL = {"gate": "w1", "up": "w3", "down": "w2"}
+# Parts of names that checkpoints on the hub have otherwise than the modules of transformers 5.
+HUB_NAMES = {"ernie4_5-moe": {"mlp.gate.moe_statics": "mlp.moe_statics"},
+             "hy_v3": {"mlp.gate.weight": "mlp.router.gate.weight", "mlp.shared_experts": "mlp.shared_mlp",
+                       "mlp.e_score_correction_bias": "mlp.expert_bias"}}
+# The tensor of a layer that predicts a token more, which is left out: {} is the number of the model's layers.
+PREDICTING = {"qwen35": "mtp.fc.weight", "qwen35moe": "mtp.fc.weight", "qwen3next": "mtp.fc.weight",
+              "mellum": "mtp.layers.0.mlp.gate.weight", "ernie4_5-moe": "model.mtp_block.0.input_layernorm.weight",
+              "glm4moe": "model.layers.{}.eh_proj.weight", "hy_v3": "model.layers.{}.eh_proj.weight"}
 
 
 class Heads(NamedTuple):
@@ -92,7 +101,7 @@ def rope_of(keys):
         tensors = {t.name: t.data.tolist() for t in keys.reader.tensors if t.name.startswith("rope_factors_")}
         rope |= {"rope_type": "longrope", "attention_factor": keys.get("rope.scaling.attn_factor"),
                  **{f"{kind}_factor": tensors[f"rope_factors_{kind}.weight"] for kind in ("short", "long")}}
-    if keys.arch in ("glm4", "phi3", "stablelm"):
+    if keys.arch in ("glm4", "phi3", "stablelm", "glm4moe", "qwen3next"):
         rope |= {"partial_rotary_factor": keys.get("rope.dimension_count") / keys.get("attention.key_length")}
     if keys.arch.startswith("qwen35"):
         rope |= {"partial_rotary_factor": keys.get("rope.dimension_count") / keys.get("attention.key_length"),
@@ -102,6 +111,10 @@ def rope_of(keys):
 
 def rope_members(keys, old):
     rope = rope_of(keys)
+    if keys.arch == "mellum":  # the ends of its ramp are rounded
+        rope.pop("truncate", None)
+        return {"rope_parameters": {"full_attention": rope,
+                                    "sliding_attention": {"rope_type": "default", "rope_theta": rope["rope_theta"]}}}
     if keys.arch == "gemma3" and old:
         return {"rope_theta": rope["rope_theta"], "rope_local_base_freq": 10000.0}
     if keys.arch in ("gemma3", "gemma4"):
@@ -123,9 +136,23 @@ def experts_members(keys, old):
         return {"architectures": ["MixtralForCausalLM"], "num_local_experts": count}
     if keys.arch == "gpt-oss":
         return {"num_local_experts": count, "intermediate_size": width}
+    if keys.arch == "ernie4_5-moe":
+        return {"moe_num_experts": count, "moe_k": chosen, "moe_intermediate_size": width,
+                "moe_num_shared_experts": shared // width, "moe_layer_end_index": -1,
+                "moe_layer_start_index": keys.get("leading_dense_block_count"),
+                "moe_layer_interval": keys.get("interleave_moe_layer_step")}
+    if keys.arch == "glm4moe":
+        return {"n_routed_experts": count, "moe_intermediate_size": width, "n_group": 1, "topk_group": 1,
+                "n_shared_experts": keys.get("expert_shared_count"), "norm_topk_prob": keys.get("expert_weights_norm"),
+                "first_k_dense_replace": keys.get("leading_dense_block_count"),
+                "routed_scaling_factor": keys.get("expert_weights_scale")}
+    if keys.arch == "hy_v3":
+        return {"num_experts": count, "moe_intermediate_size": width, "num_shared_experts": shared // width,
+                "router_scaling_factor": keys.get("expert_weights_scale")}
     if keys.arch == "gemma4":
         return {"enable_moe_block": True, "num_experts": count, "top_k_experts": chosen, "moe_intermediate_size": width}
-    members = {"num_experts": count, "moe_intermediate_size": width}
+    counting = "num_local_experts" if not old and keys.arch in ("qwen3moe", "mellum") else "num_experts"
+    members = {counting: count, "moe_intermediate_size": width}
     return members | ({"shared_expert_intermediate_size": shared} if shared else {"norm_topk_prob": True})
 
 
@@ -147,12 +174,17 @@ def gemma4_members(keys, old):
     return members | {"per_layer_config": {str(i): of_global for i, w in enumerate(windowed) if not w}}
 
 
+def mellum_members(keys):
+    return {"layer_types": ["full_attention" if (i + 1) % 4 == 0 else "sliding_attention"
+                            for i in range(keys.get("block_count"))]}
+
+
 def delta_members(keys):
     interval = keys.get("full_attention_interval")
     kinds = ["full_attention" if (i + 1) % interval == 0 else "linear_attention" for i in range(keys.get("block_count"))]
-    return {name: keys.get(suffix) for name, suffix in DELTA_SIZES.items()} | {
-        "linear_value_head_dim": keys.get("ssm.inner_size") // keys.get("ssm.time_step_rank"), "layer_types": kinds,
-        "attn_output_gate": True, "mtp_num_hidden_layers": 1}
+    own = {} if keys.arch == "qwen3next" else {"attn_output_gate": True, "mtp_num_hidden_layers": 1}
+    return {name: keys.get(suffix) for name, suffix in DELTA_SIZES.items()} | own | {
+        "linear_value_head_dim": keys.get("ssm.inner_size") // keys.get("ssm.time_step_rank"), "layer_types": kinds}
 
 
 def lfm_members(keys, epsilon):
@@ -183,8 +215,10 @@ def config_of(keys, is_tied, old):
     config = {name: keys.get(suffix) for name, suffix in SIZES.items()}
     config = {name: value for name, value in config.items() if value is not None}
     config |= {"architectures": [MODELS[keys.arch]], "tie_word_embeddings": is_tied, **rope_members(keys, old)}
-    if keys.arch.startswith("qwen35"):
+    if keys.get("ssm.inner_size"):
         config |= delta_members(keys)
+    if keys.arch == "mellum":
+        config |= mellum_members(keys)
     if keys.arch == "gemma4":
         config |= gemma4_members(keys, old)
     if keys.arch == "olmo2" and keys.get("attention.sliding_window"):
@@ -240,14 +274,16 @@ def original_tensors(keys, old):
     shape = Heads(keys.arch, keys.get("attention.head_count"), keys.get("attention.head_count_kv"))
     weights = original_names.original_weights(keys.reader, shape)
     for name, data in weights.items():
-        if old and keys.arch in ("llama", "qwen3moe") and ".mlp.experts." in name:
+        if old and keys.arch not in ("gpt-oss", "gemma4", "qwen35moe") and ".mlp.experts." in name:
             yield from apart(name, data, keys.arch)
         elif old and keys.arch == "llama" and name.endswith(".mlp.gate.weight"):
             yield name.replace("mlp", "block_sparse_moe"), data
         else:
+            for part, of_hub in HUB_NAMES.get(keys.arch, {}).items() if old else ():
+                name = name.replace(part, of_hub)
             yield name, data
-    if keys.arch.startswith("qwen35"):
-        yield "mtp.fc.weight", np.zeros((1, 1), np.float32)  # predicts a token more, and is left out
+    if keys.arch in PREDICTING:
+        yield PREDICTING[keys.arch].format(keys.get("block_count")), np.zeros((1, 1), np.float32)
 
 
 def mxfp4_tensors(keys):

@@ -221,6 +221,10 @@ Result<void> add_mixture_keys(const FamilyKeys& keys, const MixtureNames& names)
   return add_named_sizes(keys, sizes);
 }
 
+std::string_view name_of_experts(const JsonObject& config) {
+  return config.has("num_local_experts") ? "num_local_experts" : "num_experts";
+}
+
 // As transformers' modeling_rope_utils.py computes them (_compute_llama3_parameters), and llama.cpp writes them.
 Result<std::vector<float>> rope_factors(const JsonObject& config, Math math) {
   OCTAVO_TRY(const auto rope, rope_object(config));

@@ -37,6 +37,8 @@ struct MixtureNames {
   std::string_view num_experts, num_chosen, width;
 };
 Result<void> add_mixture_keys(const FamilyKeys& keys, const MixtureNames& names);
+/// The member that counts the experts, which transformers 5 saves as num_local_experts where 4 had num_experts.
+std::string_view name_of_experts(const JsonObject& config);
 
 /// Checks that a member has the supported value, or is missing.
 Result<void> require_flag(const FamilyKeys& keys, std::string_view name, bool supported);

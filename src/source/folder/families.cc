@@ -23,6 +23,20 @@ constexpr TensorName kDeltaNames[] = {
     {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
 };
 
+constexpr TensorName kQwen3NextNames[] = {
+    {"linear_attn.in_proj_qkvz", "attn_qkv", TensorForm::kByKeyHead},
+    {"linear_attn.in_proj_ba", "ssm_ba"},
+    {"linear_attn.conv1d", "ssm_conv1d", TensorForm::kConvolution},
+    {"linear_attn.dt_bias", "ssm_dt.bias", TensorForm::kValueHeads},
+    {"linear_attn.A_log", "ssm_a", TensorForm::kDecay},
+    {"linear_attn.norm", "ssm_norm"},
+    {"linear_attn.out_proj", "ssm_out"},
+    {"mlp.shared_expert_gate", "ffn_gate_inp_shexp", TensorForm::kVector},
+    {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+};
+
 constexpr TensorName kGptOssNames[] = {
     {"self_attn.sinks", "attn_sinks.weight"},
     {"mlp.router", "ffn_gate_inp"},
@@ -158,6 +172,49 @@ constexpr Family kLfm3 = {.model = "Lfm3ForCausalLM",
                           .own_whole_names = kLfm2WholeNames,
                           .rope_factors = lfm3_rope_factors,
                           .ties_output = true};
+constexpr TensorName kRouterNames[] = {
+    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.gate.moe_statics.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.moe_statics.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+};
+constexpr TensorName kHunyuan3Names[] = {
+    {"mlp.e_score_correction_bias", "exp_probs_b", TensorForm::kVector},
+    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+    // as the checkpoint of the hub has them
+    {"mlp.router.gate", "ffn_gate_inp"},
+    {"mlp.expert_bias", "exp_probs_b", TensorForm::kVector},
+    {"mlp.shared_mlp.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_mlp.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_mlp.down_proj", "ffn_down_shexp"},
+};
+// The hub's experts are transposed, and those that transformers 5 saves are not.
+constexpr TensorName kTransposedExpertsNames[] = {
+    {"mlp.experts.gate_up_proj", "ffn_gate_exps.weight", TensorForm::kGateThenUpOfEither},
+    {"mlp.experts.down_proj", "ffn_down_exps.weight", TensorForm::kDownOfEither},
+};
+constexpr Family kQwen3Next = {.model = "Qwen3NextForCausalLM",
+                               .architecture = "qwen3next",
+                               .add_keys = add_qwen3next_keys,
+                               .own_names = kQwen3NextNames,
+                               .adds_one_to_norms = true,
+                               .keeps_value_heads = true,
+                               .has_norms_behind = true};
+constexpr Family kGlm4Moe = {.model = "Glm4MoeForCausalLM",
+                             .architecture = "glm4moe",
+                             .add_keys = add_glm4moe_keys,
+                             .own_names = kRouterNames,
+                             .has_norms_behind = true,
+                             .has_layers_behind = true};
+constexpr Family kHunyuan3 = {.model = "HYV3ForCausalLM",
+                              .architecture = "hy_v3",
+                              .add_keys = add_hy_v3_keys,
+                              .own_names = kHunyuan3Names,
+                              .has_layers_behind = true};
 
 constexpr TensorName kBertNames[] = {
     {"attention.self.query", "attn_q"},
@@ -276,6 +333,12 @@ constexpr Family kQwen3Vl = {.model = "Qwen3VLForConditionalGeneration",
                              .add_keys = add_qwen3vl_keys,
                              .has_other_parts = true,
                              .tower = "qwen3vl_merger"};
+constexpr Family kQwen3VlMoe = {.model = "Qwen3VLMoeForConditionalGeneration",
+                                .architecture = "qwen3vlmoe",
+                                .add_keys = add_qwen3vlmoe_keys,
+                                .own_names = kTransposedExpertsNames,
+                                .has_other_parts = true,
+                                .tower = "qwen3vl_merger"};
 
 constexpr Family renamed(Family family, std::string_view model) {
   family.model = model;
@@ -350,6 +413,15 @@ constexpr Family kFamilies[] = {
     with_tower(kQwen35, "Qwen3_5ForConditionalGeneration", "qwen3vl_merger"),
     kQwen35Moe,
     with_tower(kQwen35Moe, "Qwen3_5MoeForConditionalGeneration", "qwen3vl_merger"),
+    kQwen3Next,
+    kGlm4Moe,
+    kHunyuan3,
+    {.model = "Ernie4_5_MoeForCausalLM",
+     .architecture = "ernie4_5-moe",
+     .add_keys = add_ernie4_5_moe_keys,
+     .own_names = kRouterNames,
+     .ties_output = true},
+    {.model = "MellumForCausalLM", .architecture = "mellum", .add_keys = add_mellum_keys},
     kGptOss,
     kGemma2,
     kGemma3,
@@ -370,6 +442,7 @@ constexpr Family kFamilies[] = {
     kGemmaEmbedding,
     kQwen3Ranks,
     kQwen3Vl,
+    kQwen3VlMoe,
 };
 
 }  // namespace

@@ -29,15 +29,18 @@ struct FamilyKeys {
 /// The way in which a stored tensor becomes one of GGUF's, or two.
 enum class TensorForm {
   kRows,                  // as it lies; vectors and what GGUF has as F32 are converted
-  kVector,                // a matrix of one row
+  kVector,                // a vector, or a matrix of one row
   kValueHeads,            // rows of value heads, which stand by their key head, take turns over the key heads
   kValueHeadsBehindKeys,  // kValueHeads behind the rows of Q and K
   kValueHeadColumns,      // kValueHeads of columns
   kConvolution,           // kValueHeadsBehindKeys of [channels, 1, taps]
   kShortConvolution,      // [channels, 1, taps]
+  kByKeyHead,             // for each key head its rows of Q and K, then those of V and the gate of its value heads
   kDecay,                 // kValueHeads of logarithms: becomes minus their exponential
   kGateThenUp,            // [experts, gate's rows and behind them up's, columns]
   kTransposedGateAndUp,   // [experts, columns, gate's rows and up's in turns]
+  kGateThenUpOfEither,    // [experts, columns, gate's rows and behind them up's], or kGateThenUp: by the width
+  kDownOfEither,          // kTransposed, or as it lies: by the width
   kTransposed,            // [experts, columns, rows]
   kGateAndUpBiases,       // [experts, gate's and up's in turns]
   kCodesOfGateAndUp,      // MXFP4, gate's rows and up's in turns; with the scales beside them
@@ -79,9 +82,11 @@ struct Family {
   bool pairs_neighbours = false;
   bool adds_one_to_norms = false;  // a norm multiplies by one more than the checkpoint's weight
   bool keeps_last_norm = false;    // of these, the last norm of the model
+  bool keeps_value_heads = false;  // GGUF's file has the value heads of a delta net in the checkpoint's order
   bool ties_output = false;        // where config.json does not say
   bool has_norms_behind = false;   // a norm behind attention, and one behind the feed-forward
   bool has_other_parts = false;    // the language model's tensors have a prefix of their own, others are left out
+  bool has_layers_behind = false;  // layers behind those that config.json counts predict further tokens
   bool has_mxfp4 = false;          // experts may be stored in MXFP4
   bool is_encoder = false;         // there is no output matrix
   std::string_view tower = {};     // the family of the folder's encoder of pictures (tower.h); empty: none is known
@@ -114,7 +119,7 @@ struct LayerNumberPlace {
 };
 std::optional<LayerNumberPlace> place_of_layer_number(const Family& family, std::string_view name);
 /// Whether a tensor is not needed: tables that the config gives too, layers that predict further tokens, and other
-/// parts of the model.
-bool is_left_out(const Family& family, std::string_view name);
+/// parts of the model, which has `num_layers`.
+bool is_left_out(const Family& family, std::string_view name, std::uint64_t num_layers);
 
 }  // namespace octavo

@@ -36,12 +36,19 @@ Result<void> add_qwen_keys(const FamilyKeys& keys);
 Result<void> add_qwen3moe_keys(const FamilyKeys& keys);
 /// The part of Qwen2-VL, Qwen2.5-VL and Qwen3-VL that reads text.
 Result<void> add_qwen3vl_keys(const FamilyKeys& keys);
+/// The same with experts.
+Result<void> add_qwen3vlmoe_keys(const FamilyKeys& keys);
 Result<void> add_qwen35_keys(const FamilyKeys& keys);
 Result<void> add_qwen35moe_keys(const FamilyKeys& keys);
 Result<void> add_lfm2_keys(const FamilyKeys& keys);
 Result<void> add_lfm3_keys(const FamilyKeys& keys);
 /// Those of layers without a window, a part of whose pairs stay.
 Result<std::vector<float>> lfm3_rope_factors(const JsonObject& config, Math math);
+Result<void> add_qwen3next_keys(const FamilyKeys& keys);
+Result<void> add_glm4moe_keys(const FamilyKeys& keys);
+Result<void> add_ernie4_5_moe_keys(const FamilyKeys& keys);
+Result<void> add_mellum_keys(const FamilyKeys& keys);
+Result<void> add_hy_v3_keys(const FamilyKeys& keys);
 Result<void> add_gpt_oss_keys(const FamilyKeys& keys);
 Result<void> add_gemma2_keys(const FamilyKeys& keys);
 Result<void> add_gemma3_keys(const FamilyKeys& keys);

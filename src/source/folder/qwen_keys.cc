@@ -1,4 +1,4 @@
-// Qwen 2, 3 and 3.5.
+// Qwen 2, 3, 3-Next and 3.5.
 #include "source/folder/config_keys.h"
 #include "source/folder/family_keys.h"
 #include "source/folder/tower.h"
@@ -7,12 +7,14 @@ namespace octavo {
 namespace {
 
 constexpr double kRotatedByQwen35 = 0.25;  // of a head, where config.json does not say
-constexpr std::size_t kSections = 4;       // of a rotation by text, height, width and one more
+constexpr std::uint64_t kAttentionEvery = 4;
+constexpr SizeName kSharedExpert[] = {{"shared_expert_intermediate_size", "expert_shared_feed_forward_length"}};
+constexpr std::size_t kSections = 4;  // of a rotation by text, height, width and one more
 
 /// Which layers keep a recurrent state.
 Result<void> add_recurrent_layers(const FamilyKeys& keys) {
   OCTAVO_TRY(const auto interval, keys.config.size_if("full_attention_interval"));
-  if (interval) keys.out.add_u32(keys.key("full_attention_interval"), *interval);
+  keys.out.add_u32(keys.key("full_attention_interval"), interval.value_or(kAttentionEvery));
   OCTAVO_TRY(const auto kinds, layer_kinds(keys.config, {"full_attention", "linear_attention"}));
   if (kinds.empty()) return {};
   std::vector<bool> is_recurrent;
@@ -48,6 +50,17 @@ Result<void> add_sections(const FamilyKeys& keys) {
   return {};
 }
 
+/// Mixtures in all layers, whose weights have the sum 1.
+Result<void> add_all_mixtures(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(require_flag(keys, "norm_topk_prob", true));
+  OCTAVO_TRY(const auto step, keys.config.size_if("decoder_sparse_step"));
+  const TemplateList* layers = keys.config.find_list("mlp_only_layers");
+  if (step.value_or(1) != 1 || (layers != nullptr && !layers->empty()))
+    return fail("{} or {}: layers without experts are not supported", keys.config.place("decoder_sparse_step"),
+                keys.config.place("mlp_only_layers"));
+  return add_mixture_keys(keys, {name_of_experts(keys.config), "num_experts_per_tok", "moe_intermediate_size"});
+}
+
 }  // namespace
 
 Result<void> add_qwen_keys(const FamilyKeys& keys) {
@@ -58,13 +71,12 @@ Result<void> add_qwen_keys(const FamilyKeys& keys) {
 
 Result<void> add_qwen3moe_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_qwen_keys(keys));
-  OCTAVO_TRY_VOID(require_flag(keys, "norm_topk_prob", true));
-  OCTAVO_TRY(const auto step, keys.config.size_if("decoder_sparse_step"));
-  const TemplateList* layers = keys.config.find_list("mlp_only_layers");
-  if (step.value_or(1) != 1 || (layers != nullptr && !layers->empty()))
-    return fail("{} or {}: layers without experts are not supported", keys.config.place("decoder_sparse_step"),
-                keys.config.place("mlp_only_layers"));
-  return add_mixture_keys(keys, {"num_experts", "num_experts_per_tok", "moe_intermediate_size"});
+  return add_all_mixtures(keys);
+}
+
+Result<void> add_qwen3vlmoe_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_qwen3vl_keys(keys));
+  return add_all_mixtures(keys);
 }
 
 Result<void> add_qwen3vl_keys(const FamilyKeys& keys) {
@@ -87,11 +99,20 @@ Result<void> add_qwen35_keys(const FamilyKeys& keys) {
   return add_delta_keys(keys);
 }
 
+Result<void> add_qwen3next_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_common_keys(keys));
+  OCTAVO_TRY_VOID(add_rope_keys(keys, kRotatedByQwen35));
+  OCTAVO_TRY_VOID(add_context(keys));
+  OCTAVO_TRY_VOID(add_recurrent_layers(keys));
+  OCTAVO_TRY_VOID(add_delta_keys(keys));
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kSharedExpert));
+  return add_all_mixtures(keys);
+}
+
 Result<void> add_qwen35moe_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_qwen35_keys(keys));
   OCTAVO_TRY_VOID(require_flag(keys, "norm_topk_prob", true));
-  constexpr SizeName kShared[] = {{"shared_expert_intermediate_size", "expert_shared_feed_forward_length"}};
-  OCTAVO_TRY_VOID(add_named_sizes(keys, kShared));
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kSharedExpert));
   return add_mixture_keys(keys, {"num_experts", "num_experts_per_tok", "moe_intermediate_size"});
 }
 

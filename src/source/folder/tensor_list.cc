@@ -14,11 +14,11 @@ namespace {
 /// Makes the list; lives during list_tensors() only.
 class TensorLister {
  public:
-  TensorLister(const Family& family, TensorMaker maker, bool is_tied)
-      : family_(family), maker_(maker), is_tied_(is_tied) {}
+  TensorLister(const Family& family, TensorMaker maker, bool is_tied, std::uint64_t num_layers)
+      : family_(family), maker_(maker), is_tied_(is_tied), num_layers_(num_layers) {}
 
   Result<void> add(const CheckpointTensor& tensor) {
-    if (is_left_out(family_, tensor.stored->name)) return {};
+    if (is_left_out(family_, tensor.stored->name, num_layers_)) return {};
     const auto place = place_of_tensor(family_, tensor.stored->name);
     if (!place) return fail("{} has no place in a model of {}", shown(tensor), family_.model);
     if (place->name == (is_tied_ ? tensor_names::kEmbedding : tensor_names::kOutput)) output_ = tensor;
@@ -107,6 +107,7 @@ class TensorLister {
   const Family& family_;
   TensorMaker maker_;
   bool is_tied_;
+  std::uint64_t num_layers_;
   CheckpointTensor output_ = {};                                              // of the logits
   std::map<std::string, std::map<std::uint64_t, CheckpointTensor>> experts_;  // by the name in GGUF
   std::map<std::string, Mxfp4Parts> mxfp4_;                                   // the same
@@ -122,7 +123,8 @@ Result<std::vector<NamedTensor>> list_tensors(const Checkpoint& checkpoint, cons
   OCTAVO_TRY(const bool is_tied, (configs.language.has(kTied) ? configs.language : configs.whole)
                                      .flag_or(kTied, family.ties_output || family.architecture.starts_with("gemma")));
   OCTAVO_TRY(TensorMaker maker, TensorMaker::create(family, configs.language, configs.math));
-  TensorLister lister(family, std::move(maker), is_tied);
+  OCTAVO_TRY(const auto num_layers, configs.language.size_if("num_hidden_layers"));
+  TensorLister lister(family, std::move(maker), is_tied, num_layers.value_or(kMostLayers));
   for (const CheckpointTensor& tensor : checkpoint.tensors()) {
     OCTAVO_TRY_VOID(check_stop(stop, "loading"));
     OCTAVO_TRY_VOID(lister.add(tensor));

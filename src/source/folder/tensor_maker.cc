@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/text.h"
 #include "base/to_size.h"
@@ -81,6 +82,8 @@ Result<float> number_of(const CheckpointTensor& tensor) {
 Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& config, Math math) {
   TensorMaker maker(family, math);
   OCTAVO_TRY(maker.num_heads_, config.size(config.has("n_head") ? "n_head" : "num_attention_heads"));
+  OCTAVO_TRY(const auto width, config.size_if("hidden_size"));
+  maker.width_ = width.value_or(0);
   OCTAVO_TRY(const auto kv_heads, config.size_if("num_key_value_heads"));
   maker.num_kv_heads_ = kv_heads.value_or(maker.num_heads_);
   OCTAVO_TRY(const auto padding, config.size_if("pad_token_id"));
@@ -111,6 +114,7 @@ Result<TensorMaker::Move> TensorMaker::value_heads(const CheckpointTensor& tenso
   if (rows != expected || unit == 0) return fail("{} has {} rows, expected {}", shown(tensor), rows, expected);
   std::uint64_t piece = 1;
   for (std::size_t i = 1; i < tensor.stored->shape.size(); ++i) piece *= tensor.stored->shape[i];
+  if (family_.keeps_value_heads) return Move{};
   const PieceOrder order{
       .first = delta_.num_keys, .second = delta_.num_values / delta_.num_keys, .unit = unit, .kept = kept};
   return Move{.order = order, .piece = piece};
@@ -185,8 +189,16 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
   const Dims& shape = tensor.stored->shape;
   switch (place.form) {
     case TensorForm::kGateThenUp: return add_gate_then_up(tensor, place.name, out);
+    case TensorForm::kGateThenUpOfEither:
+      OCTAVO_TRY_VOID(check_dims(tensor, 3, 3));
+      return shape[2] == width_ ? add_gate_then_up(tensor, place.name, out) : add_transposed(tensor, place, out);
+    case TensorForm::kDownOfEither:
+      OCTAVO_TRY_VOID(check_dims(tensor, 3, 3));
+      if (shape[1] == width_) break;
+      return add_transposed(tensor, place, out);
     case TensorForm::kTransposedGateAndUp:
     case TensorForm::kTransposed: return add_transposed(tensor, place, out);
+    case TensorForm::kByKeyHead: return add_by_key_head(tensor, place.name, out);
     case TensorForm::kGateAndUpBiases: return add_biases(tensor, place.name, out);
     case TensorForm::kBehindPadding: return add_behind_padding(tensor, place.name, out);
     case TensorForm::kNumbers: return add_numbers(tensor, place.name, out);
@@ -197,9 +209,9 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
       if (shape[1] != 1) return fail("{} has {} channels a group, expected 1", shown(tensor), shape[1]);
       return add_moved(tensor, place, {shape[2], shape[0]}, out);
     case TensorForm::kVector:
-      OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
-      if (shape[0] != 1) return fail("{} has {} rows, expected 1", shown(tensor), shape[0]);
-      return add_moved(tensor, place, {shape[1]}, out);
+      OCTAVO_TRY_VOID(check_dims(tensor, 1, 2));
+      if (shape.size() == 2 && shape[0] != 1) return fail("{} has {} rows, expected 1", shown(tensor), shape[0]);
+      return add_moved(tensor, place, {shape.back()}, out);
     default: break;
   }
   OCTAVO_TRY_VOID(check_dims(tensor, 1, place.name.contains("_exps.") ? 3 : 2));
@@ -292,15 +304,51 @@ Result<void> TensorMaker::add_transposed(const CheckpointTensor& tensor, const T
   OCTAVO_TRY_VOID(check_dims(tensor, 3, 3));
   OCTAVO_TRY(const DType type, type_of(tensor));
   const Dims& shape = tensor.stored->shape;
-  if (place.form == TensorForm::kTransposed) {
+  if (place.form == TensorForm::kTransposed || place.form == TensorForm::kDownOfEither) {
     push(out, place.name, {shape[1], shape[2], shape[0]}, type,
          std::make_unique<TransposedExperts>(tensor, element_bytes(type), Turns{}));
     return {};
   }
   OCTAVO_TRY(const std::uint64_t rows, half_of(tensor, 2));
+  const bool are_blocks = place.form == TensorForm::kGateThenUpOfEither;
   for (const std::uint64_t turn : {0U, 1U})
     push(out, turn == 0 ? place.name : up_name(place.name), {shape[1], rows, shape[0]}, type,
-         std::make_unique<TransposedExperts>(tensor, element_bytes(type), Turns{.turn = turn, .of = 2}));
+         std::make_unique<TransposedExperts>(tensor, element_bytes(type),
+                                             Turns{.turn = turn, .of = 2, .are_blocks = are_blocks}));
+  return {};
+}
+
+Result<void> TensorMaker::add_by_key_head(const CheckpointTensor& tensor, const std::string& name,
+                                          std::vector<NamedTensor>& out) const {
+  constexpr std::uint64_t kMostPieces = 1 << 16;
+  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  const std::uint64_t rows = tensor.stored->shape[0], cols = tensor.stored->shape[1];
+  const std::uint64_t keys = delta_.key_dim, values = delta_.num_values / delta_.num_keys * delta_.value_dim;
+  const std::uint64_t group = 2 * (keys + values), expected = delta_.num_keys * group;
+  if (keys == 0 || values == 0 || rows != expected)
+    return fail("{} has {} rows, expected {}", shown(tensor), rows, expected);
+  const std::uint64_t piece = std::gcd(keys, values);  // slices of a tensor are of one size
+  if (rows / piece > kMostPieces)
+    return fail("{} has {} pieces of {} rows, expected at most {}", shown(tensor), rows / piece, piece, kMostPieces);
+  const std::uint64_t row_bytes = cols * element_bytes(type);
+  const auto take = [&](std::vector<StoredSlice>& slices, std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t head = 0; head < delta_.num_keys; ++head)
+      for (std::uint64_t row = head * group + first, end = row + count; row < end; row += piece)
+        slices.push_back({tensor, row * row_bytes, piece * row_bytes});
+  };
+  std::vector<StoredSlice> qkv, gate;
+  take(qkv, 0, keys);
+  take(qkv, keys, keys);
+  take(qkv, 2 * keys, values);
+  take(gate, 2 * keys + values, values);
+  std::string gate_name = name;
+  gate_name.replace(gate_name.find("attn_qkv"), std::string_view("attn_qkv").size(), "attn_gate");
+  const std::uint64_t gate_rows = delta_.num_keys * values;
+  push(out, name, {cols, rows - gate_rows}, type,
+       std::make_unique<StoredRows>(std::move(qkv), PieceOrder{}, row_bytes));
+  push(out, std::move(gate_name), {cols, gate_rows}, type,
+       std::make_unique<StoredRows>(std::move(gate), PieceOrder{}, row_bytes));
   return {};
 }
 

@@ -67,13 +67,15 @@ class TensorMaker {
   Result<void> add_frames(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
   static Result<void> add_gate_then_up(const CheckpointTensor& tensor, const std::string& name,
                                        std::vector<NamedTensor>& out);
+  Result<void> add_by_key_head(const CheckpointTensor& tensor, const std::string& name,
+                               std::vector<NamedTensor>& out) const;
   static Result<void> add_transposed(const CheckpointTensor& tensor, const TensorPlace& place,
                                      std::vector<NamedTensor>& out);
   Result<void> add_biases(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
 
   const Family& family_;
   Math math_;
-  std::uint64_t num_heads_ = 0, num_kv_heads_ = 0;
+  std::uint64_t width_ = 0, num_heads_ = 0, num_kv_heads_ = 0;
   std::uint64_t num_padding_rows_ = 1;  // of learned positions (TensorForm::kBehindPadding)
   DeltaHeads delta_;
   std::uint64_t num_numbers_ = 0;  // that were converted

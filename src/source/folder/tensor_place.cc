@@ -83,6 +83,12 @@ std::optional<std::string> name_in_language_model(const Family& family, std::str
   return std::nullopt;
 }
 
+bool is_behind_layers(const Family& family, std::string_view name, std::uint64_t num_layers) {
+  if (!family.has_layers_behind || !take_prefix(name, family.layers)) return false;
+  const auto layer = take_number(name);
+  return layer && *layer >= num_layers;
+}
+
 }  // namespace
 
 bool take_prefix(std::string_view& text, std::string_view prefix) {
@@ -134,9 +140,10 @@ std::optional<LayerNumberPlace> place_of_layer_number(const Family& family, std:
   return LayerNumberPlace{number->to, *layer};
 }
 
-bool is_left_out(const Family& family, std::string_view name) {
+bool is_left_out(const Family& family, std::string_view name, std::uint64_t num_layers) {
   return name.ends_with(".rotary_emb.inv_freq") || name.ends_with("embeddings.position_ids") ||
          place_of_layer_number(family, name) || name.starts_with("mtp.") || name.starts_with("model.mtp.") ||
+         name.starts_with("model.mtp_") || is_behind_layers(family, name, num_layers) ||
          !name_in_language_model(family, name);
 }
 

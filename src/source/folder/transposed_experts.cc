@@ -29,12 +29,15 @@ Result<void> TransposedExperts::read(std::uint64_t offset, std::span<std::byte> 
 
 Result<void> TransposedExperts::read_rows(std::uint64_t expert, std::uint64_t begin, std::uint64_t end,
                                           std::span<std::byte> out) const {
-  const std::uint64_t stored_row = num_rows_ * turns_.of * element_bytes_, step = turns_.of * element_bytes_;
+  const std::uint64_t stored_row = num_rows_ * turns_.of * element_bytes_;
+  const std::uint64_t step = (turns_.are_blocks ? 1 : turns_.of) * element_bytes_;
+  const std::uint64_t block = turns_.are_blocks ? turns_.turn * num_rows_ * element_bytes_ : 0;
+  const std::uint64_t first = turns_.are_blocks ? 0 : turns_.turn * element_bytes_;
   std::vector<std::byte> columns((end - begin) * step);
   for (std::uint64_t col = 0; col < num_cols_; ++col) {
-    const std::uint64_t at = (expert * num_cols_ + col) * stored_row + begin * step;
+    const std::uint64_t at = (expert * num_cols_ + col) * stored_row + block + begin * step;
     OCTAVO_TRY_VOID(stored_.file->file().read(stored_.stored->offset + at, columns));
-    const std::byte* from = columns.data() + turns_.turn * element_bytes_;
+    const std::byte* from = columns.data() + first;
     std::byte* to = out.data() + col * element_bytes_;
     for (std::uint64_t row = begin; row < end; ++row, from += step, to += row_bytes())
       std::memcpy(to, from, element_bytes_);

@@ -5,9 +5,11 @@
 
 namespace octavo {
 
-/// Columns that belong to one tensor: every `of`th from column `turn` on. Two matrices may take turns.
+/// Columns that belong to one tensor: every `of`th from column `turn` on, or block `turn` of `of` blocks. Two matrices
+/// may take turns, or lie one behind the other.
 struct Turns {
   std::uint64_t turn = 0, of = 1;
+  bool are_blocks = false;
 };
 
 class TransposedExperts final : public FolderTensor {

@@ -1,0 +1,254 @@
+// Folders of mixtures of experts with routers of their own, and of Qwen3-Next, with numbers that tell where each came
+// from.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "source/open_model.h"
+#include "support/safetensors_writer.h"
+#include "support/temp_folder.h"
+
+namespace octavo {
+namespace {
+
+using test::bytes_of;
+using test::SafetensorsWriter;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kGlm = R"("n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6,
+  "n_shared_experts": 1, "first_k_dense_replace": 1, "routed_scaling_factor": 2.5, "norm_topk_prob": true)";
+constexpr std::string_view kErnie = R"("moe_num_experts": 4, "moe_k": 2, "moe_intermediate_size": 6,
+  "moe_num_shared_experts": 2, "moe_layer_start_index": 1, "moe_layer_interval": 2)";
+constexpr std::string_view kMellum = R"("num_local_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6,
+  "norm_topk_prob": true, "sliding_window": 8)";
+constexpr std::string_view kHunyuan = R"("num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6,
+  "num_shared_experts": 2, "router_scaling_factor": 2.5)";
+constexpr std::string_view kNext = R"("num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6,
+  "shared_expert_intermediate_size": 6, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+  "linear_key_head_dim": 2, "linear_value_head_dim": 1, "linear_conv_kernel_dim": 4, "norm_topk_prob": true)";
+
+std::vector<float> counted(std::size_t size) {
+  std::vector<float> numbers(size);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  return numbers;
+}
+
+class RouterFolder : public testing::Test {
+ protected:
+  RouterFolder() { write({{"model.embed_tokens.weight", {3, 4}}}); }
+  struct Stored {
+    std::string name;
+    std::vector<std::uint64_t> shape;
+  };
+
+  void configure(std::string_view model, std::string_view more, std::string_view yet_more = "") {
+    folder_.write("config.json", fmt::format(R"({{"architectures": ["{}"], "hidden_size": 4, "num_hidden_layers": 2,
+      "num_attention_heads": 1, "intermediate_size": 8, "vocab_size": 3, "rms_norm_eps": 1e-5,
+      "max_position_embeddings": 64, "tie_word_embeddings": true, "rope_theta": 10000.0, {}{}}})",
+                                             model, more, yet_more));
+  }
+  void write(const std::vector<Stored>& tensors) {
+    SafetensorsWriter writer;
+    for (const Stored& tensor : tensors) {
+      std::size_t size = 1;
+      for (const std::uint64_t dim : tensor.shape) size *= dim;
+      writer.add(tensor.name, "F32", tensor.shape, bytes_of(counted(size)));
+    }
+    folder_.write("model.safetensors", writer.bytes());
+  }
+  std::unique_ptr<const ModelSource> opened() {
+    auto source = open_model(folder_.path());
+    EXPECT_TRUE(source) << source.error().message;
+    return std::move(*source);
+  }
+  std::string error() {
+    const auto source = open_model(folder_.path());
+    return source ? "" : source.error().message;
+  }
+  std::string error_with(std::string_view model, std::string_view more, std::string_view yet_more = "") {
+    configure(model, more, yet_more);
+    return error();
+  }
+  static std::vector<float> numbers_of(const ModelSource& source, std::string_view name) {
+    const SourceTensor* tensor = source.find_tensor(name);
+    if (tensor == nullptr) return {};
+    std::vector<float> numbers(tensor->tensor.bytes() / sizeof(float));
+    EXPECT_TRUE(source.read(tensor->offset, std::as_writable_bytes(std::span(numbers))));
+    return numbers;
+  }
+
+  test::TempFolder folder_;
+};
+
+TEST_F(RouterFolder, GlmsRouterHasGgufsKeys) {
+  configure("Glm4MoeForCausalLM", kGlm, R"(, "n_group": 2, "topk_group": 1)");
+  const auto source = opened();
+  EXPECT_EQ(source->get_u32("glm4moe.expert_count").value(), 4U);
+  EXPECT_EQ(source->get_u32("glm4moe.expert_shared_count").value(), 1U);
+  EXPECT_EQ(source->get_u32("glm4moe.leading_dense_block_count").value(), 1U);
+  EXPECT_EQ(source->get_u32("glm4moe.expert_gating_func").value(), 2U);
+  EXPECT_TRUE(source->get_bool("glm4moe.expert_weights_norm").value());
+  EXPECT_EQ(source->get_f32("glm4moe.expert_weights_scale").value(), 2.5F);
+  EXPECT_EQ(source->get_u32("glm4moe.expert_group_count").value(), 2U);
+  EXPECT_EQ(source->get_u32("glm4moe.expert_group_used_count").value(), 1U);
+  EXPECT_EQ(source->get_u32("glm4moe.rope.dimension_count").value(), 2U) << "half of a head";
+}
+
+TEST_F(RouterFolder, ErniesMixturesStandBetweenDenseLayers) {
+  configure("Ernie4_5_MoeForCausalLM", kErnie, R"(, "moe_layer_end_index": 1)");
+  const auto source = opened();
+  EXPECT_EQ(source->get_u32("ernie4_5-moe.leading_dense_block_count").value(), 1U);
+  EXPECT_EQ(source->get_u32("ernie4_5-moe.interleave_moe_layer_step").value(), 2U);
+  EXPECT_EQ(source->get_u32("ernie4_5-moe.expert_shared_feed_forward_length").value(), 12U) << "two of the experts";
+  EXPECT_EQ(source->find("ernie4_5-moe.expert_gating_func"), nullptr);
+}
+
+TEST_F(RouterFolder, MellumsWindowedLayersHaveABaseOfTheirOwn) {
+  configure("MellumForCausalLM", kMellum, R"(, "layer_types": ["sliding_attention", "full_attention"],
+    "rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 5e5, "factor": 4.0},
+                        "sliding_attention": {"rope_type": "default", "rope_theta": 2e4}})");
+  {
+    const auto source = opened();
+    EXPECT_EQ(source->get_f32("mellum.rope.freq_base").value(), 5e5F);
+    EXPECT_EQ(source->get_f32("mellum.rope.freq_base_swa").value(), 2e4F);
+    EXPECT_EQ(source->get_u32("mellum.attention.sliding_window").value(), 8U);
+    EXPECT_EQ(source->get_string("mellum.rope.scaling.type").value(), "yarn");
+  }
+  configure("MellumForCausalLM", kMellum, R"(, "layer_types": ["full_attention", "full_attention"])");
+  EXPECT_EQ(opened()->find("mellum.attention.sliding_window"), nullptr) << "no layer has one";
+}
+
+TEST_F(RouterFolder, HunyuansExpertForEveryRowIsSeveralInOne) {
+  configure("HYV3ForCausalLM", kHunyuan);
+  const auto source = opened();
+  EXPECT_EQ(source->get_u32("hy_v3.expert_shared_feed_forward_length").value(), 12U);
+  EXPECT_EQ(source->get_f32("hy_v3.expert_weights_scale").value(), 2.5F);
+  EXPECT_TRUE(source->get_bool("hy_v3.expert_weights_norm").value());
+}
+
+TEST_F(RouterFolder, ABiasForTheChoiceIsAVectorUnderEveryName) {
+  struct Name {
+    std::string_view model, config, name, expected;
+  };
+  constexpr Name kNames[] = {
+      {"Glm4MoeForCausalLM", kGlm, "mlp.gate.e_score_correction_bias", "blk.1.exp_probs_b.bias"},
+      {"Ernie4_5_MoeForCausalLM", kErnie, "mlp.gate.moe_statics.e_score_correction_bias", "blk.1.exp_probs_b.bias"},
+      {"Ernie4_5_MoeForCausalLM", kErnie, "mlp.moe_statics.e_score_correction_bias", "blk.1.exp_probs_b.bias"},
+      {"HYV3ForCausalLM", kHunyuan, "mlp.e_score_correction_bias", "blk.1.exp_probs_b"},
+      {"HYV3ForCausalLM", kHunyuan, "mlp.expert_bias", "blk.1.exp_probs_b"}};
+  for (const auto& [model, config, name, expected] : kNames) {
+    configure(model, config);
+    for (const std::vector<std::uint64_t>& shape : {std::vector<std::uint64_t>{4}, {1, 4}}) {
+      write({{"model.layers.1." + std::string(name), shape}});
+      const auto source = opened();
+      ASSERT_NE(source->find_tensor(expected), nullptr) << name;
+      EXPECT_EQ(source->find_tensor(expected)->dims, std::vector<std::uint64_t>{4}) << name;
+    }
+    write({{"model.layers.1." + std::string(name), {2, 2}}});
+    EXPECT_THAT(error(), HasSubstr("has 2 rows, expected 1")) << name;
+  }
+}
+
+TEST_F(RouterFolder, LayersThatPredictFurtherTokensAreLeftOut) {
+  struct Name {
+    std::string_view model, config, name;
+  };
+  constexpr Name kNames[] = {{"Glm4MoeForCausalLM", kGlm, "model.layers.2.eh_proj.weight"},
+                             {"HYV3ForCausalLM", kHunyuan, "model.layers.2.final_layernorm.weight"},
+                             {"Ernie4_5_MoeForCausalLM", kErnie, "model.mtp_block.0.input_layernorm.weight"},
+                             {"Ernie4_5_MoeForCausalLM", kErnie, "model.mtp_linear_proj.0.weight"},
+                             {"Qwen3NextForCausalLM", kNext, "mtp.fc.weight"}};
+  for (const auto& [model, config, name] : kNames) {
+    configure(model, config);
+    write({{std::string(name), {4}}, {"model.norm.weight", {4}}});
+    EXPECT_EQ(opened()->tensors().size(), 1U) << name;
+  }
+  configure("Glm4MoeForCausalLM", kGlm);
+  write({{"model.layers.1.eh_proj.weight", {4}}});
+  EXPECT_THAT(error(), HasSubstr("has no place in a model of Glm4MoeForCausalLM"));
+}
+
+TEST_F(RouterFolder, RefusesWhatTheFamiliesDoNotCompute) {
+  constexpr std::string_view kGlmName = "Glm4MoeForCausalLM", kErnieName = "Ernie4_5_MoeForCausalLM",
+                             kMellumName = "MellumForCausalLM", kHunyuanName = "HYV3ForCausalLM",
+                             kNextName = "Qwen3NextForCausalLM";
+  struct Refusal {
+    std::string_view model, config, more, expected;
+  };
+  constexpr Refusal kRefusals[] = {
+      {kGlmName, kGlm, R"("scoring_func": "softmax")", "scoring_func is 'softmax', expected sigmoid"},
+      {kGlmName, kGlm, R"("n_group": 2)", "topk_group is missing"},
+      {kErnieName, kErnie, R"("moe_layer_end_index": 0)",
+       "moe_layer_end_index is 0, expected -1 or the last of 2 layers"},
+      {kErnieName, kErnie, R"("use_bias": true)", "use_bias is true"},
+      {kMellumName, kMellum, R"("mlp_layer_types": ["sparse", "dense"])",
+       "mlp_layer_types: layer 1 is 'dense', expected sparse"},
+      {kMellumName, kMellum, R"("rope_parameters": {"full_attention": {"truncate": false}})", "truncate is false"},
+      {kMellumName, kMellum,
+       R"("layer_types": ["sliding_attention", "full_attention"],
+          "rope_parameters": {"sliding_attention": {"rope_type": "yarn"}})",
+       "rope_type is 'yarn', expected default"},
+      {kHunyuanName, kHunyuan, R"("mlp_bias": true)", "mlp_bias is true"},
+      {kHunyuanName, kHunyuan, R"("qk_norm": false)", "qk_norm is false"},
+      {kNextName, kNext, R"("mlp_only_layers": [1])", "layers without experts are not supported"},
+      {kNextName, kNext, R"("decoder_sparse_step": 2)", "layers without experts are not supported"}};
+  for (const auto& [model, config, more, expected] : kRefusals)
+    EXPECT_THAT(error_with(model, config, ", " + std::string(more)), HasSubstr(expected));
+}
+
+// By key head: 2 rows of Q, 2 of K, then 2 of V and 2 of the gate.
+TEST_F(RouterFolder, Qwen3NextsProjectionIsTakenApart) {
+  configure("Qwen3NextForCausalLM", kNext);
+  const std::string net = "model.layers.0.linear_attn.";
+  write({{net + "in_proj_qkvz.weight", {16, 1}},
+         {net + "in_proj_ba.weight", {8, 1}},
+         {net + "conv1d.weight", {12, 1, 1}},
+         {net + "out_proj.weight", {1, 4}},
+         {net + "dt_bias", {4}}});
+  {
+    const auto source = opened();
+    EXPECT_THAT(numbers_of(*source, "blk.0.attn_qkv.weight"), ElementsAre(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13));
+    EXPECT_THAT(numbers_of(*source, "blk.0.attn_gate.weight"), ElementsAre(6, 7, 14, 15));
+    EXPECT_EQ(source->find_tensor("blk.0.attn_qkv.weight")->dims, (std::vector<std::uint64_t>{1, 12}));
+    EXPECT_EQ(numbers_of(*source, "blk.0.ssm_ba.weight"), counted(8));
+    EXPECT_EQ(numbers_of(*source, "blk.0.ssm_conv1d.weight"), counted(12)) << "value heads keep their order";
+    EXPECT_EQ(numbers_of(*source, "blk.0.ssm_out.weight"), counted(4));
+    EXPECT_EQ(numbers_of(*source, "blk.0.ssm_dt.bias"), counted(4));
+  }
+  write({{net + "in_proj_qkvz.weight", {12, 1}}});
+  EXPECT_THAT(error(), HasSubstr("has 12 rows, expected 16"));
+  write({{net + "dt_bias", {3}}});
+  EXPECT_THAT(error(), HasSubstr("has 3 rows, expected 4"));
+}
+
+TEST_F(RouterFolder, ExpertsOfQwen3VlAreTransposedOrNot) {
+  folder_.write("config.json", R"({"architectures": ["Qwen3VLMoeForConditionalGeneration"],
+    "tie_word_embeddings": true, "text_config": {"hidden_size": 2, "num_hidden_layers": 1, "num_attention_heads": 1,
+    "vocab_size": 3, "rms_norm_eps": 1e-5, "max_position_embeddings": 64, "num_local_experts": 2,
+    "num_experts_per_tok": 1, "moe_intermediate_size": 3,
+    "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}})");
+  const std::string experts = "model.language_model.layers.0.mlp.experts.";
+  const std::string gate = "blk.0.ffn_gate_exps.weight", up = "blk.0.ffn_up_exps.weight",
+                    down = "blk.0.ffn_down_exps.weight";
+  write({{experts + "gate_up_proj", {2, 2, 6}}, {experts + "down_proj", {2, 3, 2}}});
+  {
+    const auto source = opened();
+    EXPECT_EQ(source->get_string("general.architecture").value(), "qwen3vlmoe");
+    EXPECT_EQ(source->get_u32("qwen3vlmoe.expert_count").value(), 2U);
+    EXPECT_EQ(source->find_tensor(gate)->dims, (std::vector<std::uint64_t>{2, 3, 2}));
+    EXPECT_THAT(numbers_of(*source, gate), ElementsAre(0, 6, 1, 7, 2, 8, 12, 18, 13, 19, 14, 20));
+    EXPECT_THAT(numbers_of(*source, up), ElementsAre(3, 9, 4, 10, 5, 11, 15, 21, 16, 22, 17, 23));
+    EXPECT_THAT(numbers_of(*source, down), ElementsAre(0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11));
+  }
+  write({{experts + "gate_up_proj", {2, 6, 2}}, {experts + "down_proj", {2, 2, 3}}});
+  const auto source = opened();
+  EXPECT_THAT(numbers_of(*source, gate), ElementsAre(0, 1, 2, 3, 4, 5, 12, 13, 14, 15, 16, 17));
+  EXPECT_THAT(numbers_of(*source, up), ElementsAre(6, 7, 8, 9, 10, 11, 18, 19, 20, 21, 22, 23));
+  EXPECT_EQ(numbers_of(*source, down), counted(12));
+}
+
+}  // namespace
+}  // namespace octavo
