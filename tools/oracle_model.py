@@ -484,7 +484,8 @@ class Model:
                 x = self.norm(x, "output_norm.weight")
             for i in range(self.layers):
                 x = self.layer(x, i, self.mixer(i))
-        return self.norm(x, f"{'token_embd' if self.arch == 'lfm2' else 'output'}_norm.weight") * np.float32(self.logit_scale)
+        norm = "token_embd_norm.weight" if self.arch in SHORT_CONVS else "output_norm.weight"
+        return self.norm(x, norm) * np.float32(self.logit_scale)
 
     def head_logits(self, ids, guessed=()):
         """Logits of the draft head behind `ids` and behind each of the tokens that were guessed then, float32
