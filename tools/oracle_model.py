@@ -25,7 +25,7 @@ UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layer
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
               "apertus", "deci", "qwen3vl", "qwen3vlmoe", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2",
-              "hunyuan-dense", "ernie4_5", "lfm2", "lfm3", *SCALED)
+              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", *SHORT_CONVS, *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
@@ -156,10 +156,13 @@ class Model:
 
     def may_be_scaled(self, name):
         """Whether a number beside a matrix that is not in NVFP4 multiplies its products. gemma4's routers and experts have
-        others of that name; where llama.cpp's graph has none of the feed-forward, they are numbers that nothing reads."""
+        others of that name; where llama.cpp's graph has none of the feed-forward, or of recurrent layers, they are numbers
+        that nothing reads."""
         if not name.startswith("blk.") or self.arch == "gemma4":
             return False
         if self.arch == "muse-glimmer" and ".attn_gate." in name:
+            return False
+        if self.arch == "qwen3next" and name.split(".")[2] in ("attn_qkv", "attn_gate", "ssm_ba", "ssm_out"):
             return False
         return ".ffn_" not in name or self.arch not in UNFACTORED
 
@@ -424,7 +427,7 @@ class Model:
 
     def within_groups(self, worths):
         """DeepseekV3TopkRouter: of the best groups alone, each as good as its two best experts together."""
-        count, used = self.key("expert_group_count", 1), self.key("expert_group_used_count", 1)
+        count, used = (self.key(f"expert_group{name}_count", 0) or 1 for name in ("", "_used"))  # 0 is none
         groups = worths.reshape(len(worths), count, -1)
         best = np.argsort(-np.sort(groups, -1)[..., -2:].sum(-1), -1, kind="stable")[:, :used]
         is_used = (np.arange(count) == best[..., None]).any(1)
@@ -468,7 +471,7 @@ class Model:
         if self.arch in COHERES or (self.arch == "stablelm" and p + "ffn_norm.weight" not in self.weights):
             h = self.norm(x, p + "attn_norm.weight")
             return x + mixer(h, layer) + self.feed_forward(h, layer)
-        if self.of_layer("attention.head_count", layer):
+        if self.arch in SHORT_CONVS or self.of_layer("attention.head_count", layer):
             out = mixer(self.norm(x, p + "attn_norm.weight"), layer)
             x = x + self.residual_scale * (self.norm_result(out, p + "post_attention_norm.weight"))
         if not self.of_layer("feed_forward_length", layer, 1):  # mixtures need not have the key
@@ -488,7 +491,8 @@ class Model:
                 x = self.norm(x, "output_norm.weight")
             for i in range(self.layers):
                 x = self.layer(x, i, self.mixer(i))
-        return self.norm(x, f"{'token_embd' if self.arch in SHORT_CONVS else 'output'}_norm.weight") * np.float32(self.logit_scale)
+        norm = "token_embd_norm.weight" if self.arch in SHORT_CONVS else "output_norm.weight"
+        return self.norm(x, norm) * np.float32(self.logit_scale)
 
     def head_logits(self, ids, guessed=()):
         """Logits of the draft head behind `ids` and behind each of the tokens that were guessed then, float32

@@ -680,11 +680,11 @@ def add_optional_biases(tensors, prefix, shape):
         for projection, rows in (("q", 2 * q_width if shape.arch in HYBRIDS else q_width),
                                  ("k", shape.kv_heads * shape.head_dim), ("v", shape.kv_heads * shape.v_dim())):
             tensors.vector(prefix + f"attn_{projection}.bias", rows, 0, 0.5)
-    if shape.arch not in (*LLAMAS, "ernie4_5"):
+    if shape.arch not in (*LLAMAS, "ernie4_5", "ernie4_5-moe"):
         return
     if shape.heads:
         tensors.vector(prefix + "attn_output.bias", shape.width, 0)
-    if shape.ffn and not shape.experts:
+    if shape.ffn and not shape.experts and shape.arch != "ernie4_5-moe":
         tensors.vector(prefix + "ffn_gate.bias", shape.ffn, 0, 0.5)
         tensors.vector(prefix + "ffn_up.bias", shape.ffn, 0, 0.5)
         tensors.vector(prefix + "ffn_down.bias", shape.width, 0)

@@ -307,18 +307,19 @@ Result<void> WeightLister::qkv_biases(int layer, const AttentionSpec& spec, Atte
 Result<void> WeightLister::list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   const int heads = spec.num_value_heads;
+  const bool has_factors = !spec.by_key_head;  // llama.cpp's graph of qwen3next has none
   DeltaWeights& d = w.mixer.emplace<DeltaWeights>();
   OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kQkv), spec.num_channels(), config_.width, d.qkv));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kGateOfMixer), spec.value_width(), config_.width, d.gate));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kQkv), spec.num_channels(), config_.width, d.qkv, has_factors));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kGateOfMixer), spec.value_width(), config_.width, d.gate, has_factors));
   const std::string_view decay = spec.by_key_head ? tensor_names::kBetaAndDecay : tensor_names::kDecay;
-  OCTAVO_TRY_VOID(matrix(name(decay), spec.decay_rows(), config_.width, d.decay));
+  OCTAVO_TRY_VOID(matrix(name(decay), spec.decay_rows(), config_.width, d.decay, has_factors));
   if (!spec.by_key_head) OCTAVO_TRY_VOID(matrix(name(tensor_names::kBeta), heads, config_.width, d.beta));
   OCTAVO_TRY_VOID(transposed(name(tensor_names::kConvolution), spec.num_channels(), spec.taps, d.taps));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kDecayBias), heads, Presence::kRequired, d.decay_bias));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kDecayScale), heads, Presence::kRequired, d.decay_scale));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kDeltaNorm), spec.value_dim, Presence::kRequired, d.norm));
-  return matrix(name(tensor_names::kDeltaOutput), config_.width, spec.value_width(), d.output);
+  return matrix(name(tensor_names::kDeltaOutput), config_.width, spec.value_width(), d.output, has_factors);
 }
 
 /// One tensor has the rows of the gate in front of the convolution, of the gate behind it, and of what goes through.

@@ -62,6 +62,7 @@ MODELS = {
     "apertus": ("tiny-apertus", {"types": ("Q4_K", "Q6_K")}),
     "lfm2": ("tiny-lfm2", {"types": ("Q4_K", "Q6_K"), "window": 19}),
     "lfm3": ("tiny-lfm3", {"types": ("Q4_K", "Q6_K"), "window": 19}),
+    "lfm2moe": ("tiny-lfm2moe", {"types": ("Q8_0", "Q4_K"), "window": 0}),
 }
 # Those that every type of KV cache is tried with. What the others add has nothing to do with it.
 EVERY_TYPE = ("llama", "qwen2", "qwen3", "qwen3 by codebooks", "mistral3", "gemma2", "gemma3", "gemma4", "qwen3moe",

@@ -143,6 +143,7 @@ class SameBits(unittest.TestCase):
         self.check(model)
         self.check(model, "--no-repack")
         self.check(support.few_words_model("tiny-lfm3", types=("Q8_0",), window=19))
+        self.check(support.few_words_model("tiny-lfm2moe", types=("Q8_0", "Q4_K", "Q6_K"), window=0))
 
     def test_layers_without_positions(self):
         self.check(support.few_words_model("tiny-smollm3", types=("Q4_K", "Q6_K")))

@@ -212,6 +212,11 @@ class FloatWeights(Truth):
             with self.subTest(shape=shape):
                 self.check_exact(support.few_words_model(shape, types=F32, biases=shape != "tiny-gpt-oss", factors=True))
 
+    def test_biases_and_factors_beside_the_matrices_of_routed_mixtures(self):
+        for shape in ("tiny-glm4moe", "tiny-ernie-moe", "tiny-hy-v3", "tiny-qwen3next", "tiny-lfm2moe"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32, window=0, biases=True, factors=True))
+
     def test_windows_of_other_layers_than_the_familys(self):
         for shape, pattern in (("tiny-gemma2", [1, 1, 0, 1]), ("tiny-gemma3", 2), ("tiny-gemma3", 0),
                                ("tiny-gpt-oss", [False, True, True, False])):

@@ -116,7 +116,7 @@ Result<void> read_shared_expert(const ModelKeys& keys, ExpertsFfnSpec& experts) 
   OCTAVO_TRY(const int count, keys.has(kCount) ? keys.count(kCount, kMostExperts) : Result<int>(0));
   if (keys.has(kWidth)) {
     OCTAVO_TRY(experts.shared_width, keys.count(kWidth));
-    return {};
+    if (experts.shared_width > 0) return {};  // 0 is none, as llama.cpp writes it
   }
   if (count > kMaxModelSize / experts.width)
     return fail("{}: {} is {}, with a width of {} more than {} units", keys.path(), keys.key(kCount), count,

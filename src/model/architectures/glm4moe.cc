@@ -17,7 +17,9 @@ Result<void> read_glm4moe(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY_VOID(read_shared_expert(keys, experts));
   layer.feed_forward = experts;
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
-  return read_leading_dense_layers(keys, config);
+  OCTAVO_TRY_VOID(read_leading_dense_layers(keys, config));
+  take_no_factors_of_feed_forwards(config);
+  return {};
 }
 
 }  // namespace octavo

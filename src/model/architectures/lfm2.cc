@@ -5,7 +5,11 @@
 
 namespace octavo {
 
-Result<void> read_lfm2(const ModelKeys& keys, ModelConfig& config) { return read_lfm2_layers(keys, config); }
+Result<void> read_lfm2(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY_VOID(read_lfm2_layers(keys, config));
+  take_no_factors_of_feed_forwards(config);
+  return {};
+}
 
 Result<void> read_lfm2moe(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY_VOID(read_lfm2_layers(keys, config));
@@ -13,7 +17,9 @@ Result<void> read_lfm2moe(const ModelKeys& keys, ModelConfig& config) {
   constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kRequired};
   OCTAVO_TRY(const ExpertsFfnSpec experts, read_routed_experts(keys, width, kRouter, SumsToOne::kAlways));
   for (LayerSpec& layer : config.layers) layer.feed_forward = experts;
-  return read_leading_dense_layers(keys, config);
+  OCTAVO_TRY_VOID(read_leading_dense_layers(keys, config));
+  take_no_factors_of_feed_forwards(config);
+  return {};
 }
 
 }  // namespace octavo

@@ -37,6 +37,19 @@ TEST(Lfm2, LayersWithoutKvHeadsAreShortConvolutions) {
   EXPECT_EQ(attention.window, 0);
 }
 
+TEST(Lfm2, NumbersBesideMatricesOfFeedForwardsMultiplyNothing) {
+  const ModelConfig dense = ModelConfig::load(lfm2_keys()).value();
+  EXPECT_FALSE(std::get<DenseFfnSpec>(dense.layer(0).feed_forward).has_factors);
+  MemorySource source = family_keys("lfm2moe");
+  source.add_array("lfm2moe.attention.head_count_kv", std::vector<std::int32_t>{0, 2});
+  source.add("lfm2moe.rope.freq_base", 1e6F).add("lfm2moe.shortconv.l_cache", 3U);
+  source.add("lfm2moe.expert_count", 8U).add("lfm2moe.expert_used_count", 2U);
+  source.add("lfm2moe.expert_feed_forward_length", 24U).add("lfm2moe.leading_dense_block_count", 1U);
+  const ModelConfig experts = ModelConfig::load(source).value();
+  EXPECT_FALSE(std::get<DenseFfnSpec>(experts.layer(0).feed_forward).has_factors);
+  EXPECT_FALSE(std::get<ExpertsFfnSpec>(experts.layer(1).feed_forward).has_factors);
+}
+
 TEST(Lfm2, AWindowIsThatOfAllLayersThatAttendOrOfThePattern) {
   MemorySource source = lfm2_keys({2, 0, 2});
   source.add("lfm2.attention.sliding_window", 32U);

@@ -96,6 +96,7 @@ TEST(Routers, ErniesMixturesStandBetweenDenseLayers) {
   EXPECT_EQ(experts_of(config, 3)->shared_width, 40);
   EXPECT_EQ(experts_of(config, 3)->router, RouterSpec({.choice_bias = Presence::kOptional}));
   EXPECT_EQ(config.layer(0).attention()->rope.layout, RopeLayout::kNeighbours);
+  EXPECT_EQ(config.layer(0).attention()->output_bias, Presence::kOptional);
 }
 
 TEST(Routers, LayersOfHunyuan3WithoutARouterAreDense) {
@@ -122,6 +123,28 @@ TEST(Routers, ValueHeadsOfQwen3NextLieByKeyHead) {
   EXPECT_FALSE(config.layer(3).attention()->rope.sections.has_value());
   EXPECT_TRUE(experts_of(config, 0)->shared_is_gated);
   EXPECT_TRUE(experts_of(config, 0)->router.sums_to_one);
+}
+
+TEST(Routers, ASharedExpertOfNoWidthIsAsWideAsTheCountSays) {
+  MemorySource source = mixture("glm4moe");
+  source.add("glm4moe.expert_shared_feed_forward_length", 0U);
+  EXPECT_EQ(experts_of(ModelConfig::load(source).value(), 1)->shared_width, 0);
+  source.add("glm4moe.expert_shared_count", 2U);
+  EXPECT_EQ(experts_of(ModelConfig::load(source).value(), 1)->shared_width, 48) << "llama.cpp writes the 0";
+}
+
+TEST(Routers, NumbersBesideMatricesMultiplyWhereLlamaCppDoes) {
+  for (const std::string architecture : {"glm4moe", "ernie4_5-moe", "hy_v3", "mellum"}) {
+    MemorySource source = mixture(architecture);
+    if (architecture[0] == 'g' || architecture[0] == 'e') source.add(architecture + ".leading_dense_block_count", 1U);
+    source.add_tensor("blk.3.ffn_gate_inp.weight", {64, 8}, DType::kF32, std::string(64UL * 8 * 4, '\0'));
+    const ModelConfig config = ModelConfig::load(source).value();
+    const bool multiply = architecture == "hy_v3" || architecture == "mellum";
+    EXPECT_EQ(experts_of(config, 3)->has_factors, multiply) << architecture;
+    const auto* dense = std::get_if<DenseFfnSpec>(&config.layer(0).feed_forward);
+    ASSERT_EQ(dense == nullptr, architecture == "mellum");
+    EXPECT_TRUE(dense == nullptr || dense->has_factors == multiply) << architecture;
+  }
 }
 
 }  // namespace
