@@ -45,9 +45,10 @@ void add_quantize_command(Program& program, Context& context) {
   command.accept_words("IN OUT.gguf TYPE");
   command.footer(
       "IN is a model as -m takes it, best in F32, F16 or BF16. TYPE is F32, F16, BF16,\n"
-      "Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q6_K, or a mix of types: Q4_K_S, Q4_K_M, Q5_K_S,\n"
-      "Q5_K_M (also called Q4_K and Q5_K). Of any type but the floats, tensors that\n"
-      "matter more get a larger one, as llama.cpp does it; --pure leaves that out.\n"
+      "Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q6_K, Q2_0 (for weights that were trained to be\n"
+      "ternary), or a mix of types: Q4_K_S, Q4_K_M, Q5_K_S, Q5_K_M (also called Q4_K\n"
+      "and Q5_K). Of any type but the floats, tensors that matter more get a larger\n"
+      "one, as llama.cpp does it; --pure leaves that out.\n"
       "Norms, biases and routers keep their types. OUT gets its name when all of it is\n"
       "written. llama.cpp reads it, too.\n\n"
       "Examples:\n"

@@ -1,6 +1,7 @@
 """`octavo quantize`: its files are read by another program, are near the model, and appear only when they are whole."""
 import json
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -123,6 +124,13 @@ class Quantize(unittest.TestCase):
         support.octavo_ok("quantize", model, self.out, "Q4_1")
         self.assertFalse(partial.exists())
         self.assertTrue(support.octavo_ok("run", "-m", self.out, "--temperature", "0", "-n", "8", "Hello").strip())
+
+    def test_the_help_names_every_mix(self):
+        refused = support.octavo("quantize", "in", self.out, "Q9").stderr
+        mixes = re.search("expected one of (.*);", refused).group(1).split(", ")
+        self.assertIn("Q2_0", mixes)
+        described = support.octavo_ok("quantize", "--help").split("TYPE is")[1].split("Norms")[0]
+        self.assertLessEqual(set(mixes), set(re.findall(r"\w+", described)))
 
     def test_errors_say_what_was_found_and_leave_nothing(self):
         model = support.tiny_model("tiny-qwen3", types=("Q8_0",))
