@@ -58,7 +58,7 @@ KERNELS = [
     Fault(16, "drafted rows count among the last inputs that a convolution keeps", "cpu/convolution_rows.h",
           "range.num_known()", "range.num_rows", "(range.first_row + range.num_known() - taken) * stride"),
     Fault(17, "of experts with equal scores the later one goes first", "cpu/expert_choices.cc",
-          "score > best[at - 1]", "score >= best[at - 1]", "at > 0 && score > best[at - 1]; --at"),
+          "now > best[at - 1]", "now >= best[at - 1]", "at > 0 && now > best[at - 1]; --at"),
     Fault(18, "the temperature of attention is another row's, where only some rows go on", "cpu/attention_mixer.cc",
           "batch_row", "row", "rows.batch().positions[to_size(batch_row)]), width);"),
     Fault(19, "blocks that are given back keep their memory", "cpu/cpu_stage.cc", "kv_.release(runs);", ""),

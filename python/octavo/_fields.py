@@ -22,7 +22,7 @@ _ANSWER = """
     n_predict logprobs return_tokens_as_token_ids echo prompt_logprobs suffix functions function_call tools
     tool_choice continue_final_message documents user metadata store service_tier safety_identifier
     prompt_cache_key reasoning_effort chat_template_kwargs format parameters extra_body sampling_params
-    grammar_lazy guided_decoding_backend guided_options guided_whitespace_pattern
+    grammar_lazy guided_decoding_backend guided_options guided_whitespace_pattern image_min_tokens image_max_tokens
 """.split()
 
 # The ways to say whether an answer thinks, and whether its thoughts stand apart.
@@ -32,8 +32,7 @@ _OF_THINKING = """
 
 # Those of one of them, and of /apply-template.
 _OF_CHATS = """
-    reasoning_format include_reasoning top_logprobs parallel_tool_calls add_generation_prompt image_min_tokens
-    image_max_tokens
+    reasoning_format include_reasoning top_logprobs parallel_tool_calls add_generation_prompt
 """.split()
 _OF_TEXTS = """
     add_special_tokens
