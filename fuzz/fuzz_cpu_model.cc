@@ -31,7 +31,7 @@ std::string with_flags(const std::string& arch, const std::string& key) {
 }
 
 const std::string& bytes_of_model(std::size_t index) {
-  static const std::array<std::string, 33> kModels = {
+  static const std::array<std::string, 38> kModels = {
       TinyModel{.layers = 1}.bytes(),
       TinyModel{.layers = 1, .type = octavo::DType::kQ8_0, .experts = 3, .chosen = 2}.bytes(),
       TinyModel{.arch = "mistral3", .layers = 1}.bytes(),
@@ -61,6 +61,11 @@ const std::string& bytes_of_model(std::size_t index) {
       TinyModel{.arch = "qwen35", .layers = 2}.bytes(),
       TinyModel{.arch = "gpt-oss", .layers = 1, .type = octavo::DType::kQ8_0}.bytes(),
       TinyModel{.arch = "qwen35moe"}.bytes(),
+      TinyModel{.arch = "qwen3next", .layers = 2}.bytes(),
+      TinyModel{.arch = "glm4moe", .layers = 2}.bytes(),
+      TinyModel{.arch = "lfm2", .layers = 2}.bytes(),
+      TinyModel{.arch = "lfm2", .layers = 2, .taps = 3, .type = octavo::DType::kQ8_0}.bytes(),
+      TinyModel{.arch = "nanbeige", .layers = 2}.bytes(),
       TinyModel{.layers = 1, .biases = true}.bytes(),
       TinyModel{.arch = "mistral3", .layers = 1, .experts = 3, .chosen = 2, .biases = true}.bytes(),
       with_flags("gemma2", "attention.sliding_window_pattern"),

@@ -71,6 +71,23 @@ const std::vector<Folder>& folders() {
         {"merger.linear_fc2.weight", {8, 32}}},
        "full_attention",
        "model.visual."},
+      {"Qwen3VLMoeForConditionalGeneration",
+       {{"mlp.experts.gate_up_proj", {2, 8, 6}}, {"mlp.experts.down_proj", {2, 3, 8}, "BF16"}}},
+      {"Qwen3NextForCausalLM",
+       {{"linear_attn.in_proj_qkvz.weight", {32, 8}, "BF16"},
+        {"linear_attn.in_proj_ba.weight", {8, 8}},
+        {"linear_attn.conv1d.weight", {20, 1, 4}},
+        {"linear_attn.A_log", {4}},
+        {"linear_attn.out_proj.weight", {8, 12}}},
+       "linear_attention"},
+      {"Lfm2ForCausalLM", {{"conv.conv.weight", {8, 1, 3}}, {"conv.in_proj.weight", {24, 8}, "F16"}}, "conv"},
+      {"Glm4MoeForCausalLM",
+       {{"mlp.gate.e_score_correction_bias", {1, 2}},
+        {"mlp.experts.1.up_proj.weight", {3, 8}},
+        {"mlp.experts.0.up_proj.weight", {3, 8}}}},
+      {"Ernie4_5_MoeForCausalLM", {{"mlp.moe_statics.e_score_correction_bias", {2}}}},
+      {"HYV3ForCausalLM", {{"mlp.expert_bias", {2}, "BF16"}, {"mlp.shared_mlp.down_proj.weight", {8, 3}}}},
+      {"MellumForCausalLM", {{"mlp.experts.gate_up_proj", {2, 6, 8}}}, "sliding_attention"},
   };
   return kFolders;
 }
@@ -88,6 +105,10 @@ std::string config_of(const Folder& folder) {
     "linear_num_value_heads": 4, "linear_key_head_dim": 2, "linear_value_head_dim": 3, "linear_conv_kernel_dim": 4,
     "vision_config": {"depth": 1, "hidden_size": 8, "num_heads": 2, "intermediate_size": 12, "patch_size": 2,
       "spatial_merge_size": 2, "num_position_embeddings": 9, "deepstack_visual_indexes": [0]},
+    "n_routed_experts": 2, "n_shared_experts": 1, "first_k_dense_replace": 0, "n_group": 2, "topk_group": 1,
+    "routed_scaling_factor": 2.5, "router_scaling_factor": 2.5, "moe_num_experts": 2, "moe_k": 1,
+    "moe_num_shared_experts": 2, "moe_layer_start_index": 0, "moe_layer_end_index": 0, "moe_layer_interval": 1,
+    "num_shared_experts": 2, "conv_L_cache": 3, "block_multiple_of": 4, "block_ffn_dim_multiplier": 1.5,
     "tie_word_embeddings": true})";
 }
 
