@@ -3,7 +3,6 @@
 CTest sets the environment: OCTAVO (the program), OCTAVO_TEST_DATA (models, see scripts/setup --test),
 OCTAVO_SANITIZED (1 when the program was built with sanitizers, and so is several times slower).
 """
-import fcntl
 import hashlib
 import json
 import multiprocessing
@@ -18,6 +17,7 @@ import numpy as np
 import dequantize_model
 import synth_model
 from gguf_file import GgufFile
+from made_models import make_once
 
 OCTAVO = os.environ["OCTAVO"]
 TEST_DATA = pathlib.Path(os.environ["OCTAVO_TEST_DATA"])
@@ -80,22 +80,6 @@ def in_own_process(function, *args, **options):
     process.join()
     if process.exitcode != 0:
         raise AssertionError(f"{function.__name__}: exit code {process.exitcode}")
-
-
-def make_once(path, write):
-    """Has write(path) make a file where it is not there yet; of two scripts at the same time, one waits for the other.
-    Returns the path."""
-    if path.exists():
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock, partial = path.with_suffix(".lock"), path.with_suffix(f".{os.getpid()}.partial")
-    with open(lock, "wb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        if not path.exists():
-            write(partial)
-            partial.rename(path)  # a run that is cut short leaves no half-written file under the final name
-        lock.unlink(missing_ok=True)
-    return path
 
 
 def tiny_model(shape, vocab_from=SMOLLM2, **options):
