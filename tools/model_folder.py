@@ -35,7 +35,9 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
           "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM",
           "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
-          "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM"}
+          "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM",
+          "laguna": "LagunaForCausalLM", "cohere2moe": "Cohere2MoeForCausalLM",
+          "bailingmoe2": "BailingMoeV2ForCausalLM", "spark2_5": "Spark2_5ForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
          "num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv",
          "head_dim": "attention.key_length", "intermediate_size": "feed_forward_length",
@@ -52,11 +54,14 @@ PARTS_OF_MIXTRAL = {"gate": "w1", "up": "w3", "down": "w2"}
 # Parts of names that checkpoints on the hub have otherwise than the modules of transformers 5.
 HUB_NAMES = {"ernie4_5-moe": {"mlp.gate.moe_statics": "mlp.moe_statics"},
              "hy_v3": {"mlp.gate.weight": "mlp.router.gate.weight", "mlp.shared_experts": "mlp.shared_mlp",
-                       "mlp.e_score_correction_bias": "mlp.expert_bias"}}
+                       "mlp.e_score_correction_bias": "mlp.expert_bias"},
+             "laguna": {"mlp.gate.e_score_correction": "mlp.experts.e_score_correction",
+                        "mlp.shared_experts": "mlp.shared_expert"}}
 # The tensor of a layer that predicts a token more, which is left out: {} is the number of the model's layers.
 PREDICTING = {"qwen35": "mtp.fc.weight", "qwen35moe": "mtp.fc.weight", "qwen3next": "mtp.fc.weight",
               "mellum": "mtp.layers.0.mlp.gate.weight", "ernie4_5-moe": "model.mtp_block.0.input_layernorm.weight",
-              "glm4moe": "model.layers.{}.eh_proj.weight", "hy_v3": "model.layers.{}.eh_proj.weight"}
+              "glm4moe": "model.layers.{}.eh_proj.weight", "hy_v3": "model.layers.{}.eh_proj.weight",
+              "cohere2moe": "model.layers.{}.eh_proj.weight", "bailingmoe2": "model.layers.{}.eh_proj.weight"}
 
 
 class Heads(NamedTuple):
@@ -101,7 +106,7 @@ def rope_of(keys):
         tensors = {t.name: t.data.tolist() for t in keys.reader.tensors if t.name.startswith("rope_factors_")}
         rope |= {"rope_type": "longrope", "attention_factor": keys.get("rope.scaling.attn_factor"),
                  **{f"{kind}_factor": tensors[f"rope_factors_{kind}.weight"] for kind in ("short", "long")}}
-    if keys.arch in ("glm4", "phi3", "stablelm", "glm4moe", "qwen3next"):
+    if keys.arch in ("glm4", "phi3", "stablelm", "glm4moe", "qwen3next", "laguna", "spark2_5", "bailingmoe2"):
         rope |= {"partial_rotary_factor": keys.get("rope.dimension_count") / keys.get("attention.key_length")}
     if keys.arch.startswith("qwen35"):
         rope |= {"partial_rotary_factor": keys.get("rope.dimension_count") / keys.get("attention.key_length"),
@@ -111,10 +116,12 @@ def rope_of(keys):
 
 def rope_members(keys, old):
     rope = rope_of(keys)
-    if keys.arch == "mellum":  # the ends of its ramp are rounded
-        rope.pop("truncate", None)
-        return {"rope_parameters": {"full_attention": rope,
-                                    "sliding_attention": {"rope_type": "default", "rope_theta": rope["rope_theta"]}}}
+    if keys.arch in ("mellum", "laguna", "spark2_5"):
+        rope.pop("truncate", None)  # the ends of their ramps are rounded
+        windowed = {"rope_type": "default", "rope_theta": keys.get("rope.freq_base_swa") or rope["rope_theta"]}
+        if keys.get("rope.dimension_count_swa"):
+            windowed["partial_rotary_factor"] = keys.get("rope.dimension_count_swa") / keys.get("attention.key_length")
+        return {"rope_parameters": {"full_attention": rope, "sliding_attention": windowed}}
     if keys.arch == "gemma3" and old:
         return {"rope_theta": rope["rope_theta"], "rope_local_base_freq": 10000.0}
     if keys.arch in ("gemma3", "gemma4"):
@@ -127,6 +134,11 @@ def rope_members(keys, old):
         return {"rope_parameters": rope}
     base = rope.pop("rope_theta")
     return {"rope_theta": base} | ({"rope_scaling": rope} if rope["rope_type"] != "default" else {})
+
+
+def kinds_of_feed_forwards(keys):
+    dense = keys.get("leading_dense_block_count") or 0
+    return ["dense" if i < dense else "sparse" for i in range(keys.get("block_count"))]
 
 
 def experts_members(keys, old):
@@ -149,6 +161,19 @@ def experts_members(keys, old):
     if keys.arch == "hy_v3":
         return {"num_experts": count, "moe_intermediate_size": width, "num_shared_experts": shared // width,
                 "router_scaling_factor": keys.get("expert_weights_scale")}
+    if keys.arch == "laguna":
+        return {"num_experts": count, "moe_intermediate_size": width, "shared_expert_intermediate_size": shared,
+                "moe_routed_scaling_factor": keys.get("expert_weights_scale"), "norm_topk_prob": True,
+                "mlp_layer_types": kinds_of_feed_forwards(keys)}
+    if keys.arch == "cohere2moe":
+        return {"num_experts": count, "intermediate_size": width, "num_shared_experts": (shared or 0) // width,
+                "prefix_dense_intermediate_size": keys.get("feed_forward_length"), "expert_selection_fn": "sigmoid",
+                "norm_topk_prob": keys.get("expert_weights_norm"), "mlp_layer_types": kinds_of_feed_forwards(keys)}
+    if keys.arch == "bailingmoe2":
+        return {"num_experts": count, "moe_intermediate_size": width, "num_shared_experts": shared // width,
+                "first_k_dense_replace": keys.get("leading_dense_block_count"), "norm_topk_prob": True,
+                "n_group": keys.get("expert_group_count"), "topk_group": keys.get("expert_group_used_count"),
+                "routed_scaling_factor": keys.get("expert_weights_scale"), "score_function": "sigmoid"}
     if keys.arch == "gemma4":
         return {"enable_moe_block": True, "num_experts": count, "top_k_experts": chosen, "moe_intermediate_size": width}
     counting = "num_local_experts" if not old and keys.arch in ("qwen3moe", "mellum") else "num_experts"
@@ -174,9 +199,17 @@ def gemma4_members(keys, old):
     return members | {"per_layer_config": {str(i): of_global for i, w in enumerate(windowed) if not w}}
 
 
-def mellum_members(keys):
-    return {"layer_types": ["full_attention" if (i + 1) % 4 == 0 else "sliding_attention"
+def kinds_of_layers(keys):
+    """Of each four layers the first or the last sees all, and the others where there are no windows."""
+    behind = 0 if keys.arch in ("laguna", "cohere2moe") else 1
+    windowed = keys.get("attention.sliding_window")
+    return {"layer_types": ["sliding_attention" if windowed and (i + behind) % 4 != 0 else "full_attention"
                             for i in range(keys.get("block_count"))]}
+
+
+def heads_by_layer(keys):
+    heads = keys.get("attention.head_count")
+    return {"num_attention_heads": heads[0], "num_attention_heads_per_layer": heads} if isinstance(heads, list) else {}
 
 
 def delta_members(keys):
@@ -217,15 +250,19 @@ def config_of(keys, is_tied, old):
     config |= {"architectures": [MODELS[keys.arch]], "tie_word_embeddings": is_tied, **rope_members(keys, old)}
     if keys.get("ssm.inner_size"):
         config |= delta_members(keys)
-    if keys.arch == "mellum":
-        config |= mellum_members(keys)
+    if keys.arch in ("mellum", "laguna", "cohere2moe", "spark2_5"):
+        config |= kinds_of_layers(keys)
+    if keys.arch == "laguna":
+        config |= heads_by_layer(keys)
+    if keys.arch == "spark2_5":
+        config |= {"hidden_act": "gelu", "gate_attn_act_mode": "sigmoid", "headwise_attn_output_gate": True}
     if keys.arch == "gemma4":
         config |= gemma4_members(keys, old)
     if keys.arch == "olmo2" and keys.get("attention.sliding_window"):
         config |= {"architectures": ["Olmo3ForCausalLM"]}
     if keys.arch == "exaone4":
         config |= {"sliding_window_pattern": "LLLG"}
-    if keys.arch in ("command-r", "cohere2"):
+    if keys.arch in ("command-r", "cohere2", "cohere2moe"):
         config |= {"logit_scale": keys.get("logit_scale")}
     if keys.arch == "granite":
         config |= {name: keys.get(suffix) for name, suffix in GRANITE_SCALES.items()}

@@ -1,6 +1,8 @@
 """The arithmetic of the oracle (oracle.py): dequantized weights, and the layers of all architectures but gemma4, whose
 own stand in oracle_gemma4.py. Needs: numpy, gguf.
 """
+import math
+
 import gguf
 import numpy as np
 from gguf.quants import dequantize
@@ -12,33 +14,37 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
                  "ernie4_5-moe", "hy_v3", "lfm2", "lfm2moe",
-                 "lfm3", "nanbeige")
+                 "lfm3", "nanbeige", "laguna", "spark2_5", "cohere2moe", "bailingmoe2")
 SHORT_CONVS = ("lfm2", "lfm2moe", "lfm3")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
-SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe")  # where the file does not say
-NORMED_BY_KEY = ("glm4moe", "hy_v3")  # weights of experts; those of others always
+SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe", "laguna", "cohere2moe")  # where the file does not say
+NORMED_BY_KEY = ("glm4moe", "hy_v3", "laguna", "cohere2moe", "bailingmoe2")  # weights of experts; those of others always
 SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
 NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-r", "cohere2", "glm4", "smollm3", "arcee",
-              "muse-glimmer", "nanbeige", *SCALED)
+              "muse-glimmer", "nanbeige", "cohere2moe", *SCALED)
 UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
               "apertus", "deci", "qwen3vl", "qwen3vlmoe", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2",
-              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", *SHORT_CONVS, *SCALED)
+              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", "laguna", "spark2_5", "bailingmoe2",
+              *SHORT_CONVS, *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4,
-                "muse-glimmer": 4, "mellum": 4,
+                "muse-glimmer": 4, "mellum": 4, "laguna": 4, "spark2_5": 4, "cohere2moe": 4,
                 "lfm2": 0, "lfm2moe": 0, "lfm3": 0}  # of these none sees all where there is a window
-PLAIN_WINDOWS = ("olmo2", "mellum")  # whose windowed layers' positions are not stretched
+FIRST_IS_GLOBAL = ("laguna", "cohere2moe")  # of each four layers; of others the last
+PLAIN_WINDOWS = ("olmo2", "mellum", "laguna")  # whose windowed layers' positions are not stretched
 UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer")  # whose layers that see all know no positions
 NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer", "lfm3")  # of the parts, before they are added
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # post_attention_norm is of the feed-forward's input
-COHERES = ("command-r", "cohere2")  # LayerNorm, and a feed-forward that reads what attention reads
+COHERES = ("command-r", "cohere2", "cohere2moe")  # LayerNorm, and a feed-forward that reads what attention reads
 LAYER_NORMS = (*COHERES, "starcoder2", "stablelm")
 GATE_IN_UP = ("glm4", "phi3")
+QKV_IN_ONE = ("phi3", "bailingmoe2", "spark2_5")
+GATED_RESULTS = ("muse-glimmer", "laguna", "spark2_5", "lfm3")  # a gate with a matrix of its own behind attention
 GLIMMER_POST_EPSILON = 1e-8  # post_norm_eps of MuseGlimmerTextConfig
 SWIGLU_SLOPE, SWIGLU_LIMIT = 1.702, 7.0  # alpha and limit of GptOssExperts
 
@@ -86,6 +92,11 @@ def gelu_tanh(x):
     return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
+def gelu(x):
+    erf = np.vectorize(math.erf, otypes=[np.float32])
+    return (0.5 * x * (1 + erf(x / np.float32(math.sqrt(2))))).astype(np.float32)
+
+
 def soft_cap(x, cap):
     return np.float32(cap) * np.tanh(x / np.float32(cap)) if cap else x
 
@@ -129,7 +140,10 @@ class Model:
         self.heads = int(np.max(self.key("attention.head_count")))  # of the layers that attend
         self.head_dim = self.key("attention.key_length", self.width // self.heads)
         self.value_dim = self.key("attention.value_length", self.head_dim)
-        self.eps = self.key(f"attention.layer_norm_{'' if self.arch in LAYER_NORMS else 'rms_'}epsilon")
+        # Cohere2MoeDecoderLayer: RMSNorm where there is an epsilon of it.
+        self.is_layer_norm = self.arch in LAYER_NORMS and not (
+            self.arch == "cohere2moe" and "cohere2moe.attention.layer_norm_rms_epsilon" in self.meta)
+        self.eps = self.key(f"attention.layer_norm_{'' if self.is_layer_norm else 'rms_'}epsilon")
         self.eps_of_results = GLIMMER_POST_EPSILON if self.arch == "muse-glimmer" else self.eps
         self.split_qkv()
         self.rope_base = self.key("rope.freq_base", 10000.0)
@@ -143,7 +157,7 @@ class Model:
 
     def split_qkv(self):
         """Phi3Attention: the rows of Q, of K and of V lie in one matrix."""
-        if self.arch != "phi3":
+        if self.arch not in QKV_IN_ONE:
             return
         ends = np.cumsum([self.heads * self.head_dim, self.key("attention.head_count_kv") * self.head_dim])
         for name in [name for name in self.weights if name.endswith("attn_qkv.weight")]:
@@ -160,7 +174,7 @@ class Model:
         that nothing reads."""
         if not name.startswith("blk.") or self.arch == "gemma4":
             return False
-        if self.arch == "muse-glimmer" and ".attn_gate." in name:
+        if self.arch in GATED_RESULTS and ".attn_gate." in name:
             return False
         if self.arch == "qwen3next" and name.split(".")[2] in ("attn_qkv", "attn_gate", "ssm_ba", "ssm_out"):
             return False
@@ -185,6 +199,8 @@ class Model:
         return residual, embedding, 1 / logits
 
     def is_rotated(self, layer):
+        if self.arch == "cohere2moe":  # Cohere2MoeAttention: windowed layers, and the dense ones in front
+            return self.is_local(layer) or layer < self.key("leading_dense_block_count", 0)
         if self.arch.startswith("granite"):
             return self.key("rope.scaling.finetuned", True)
         return (layer + 1) % UNROTATED_EVERY.get(self.arch, layer + 2) != 0
@@ -198,7 +214,7 @@ class Model:
         """RMSNorm, or for rows of the stream LayerNorm; the row itself where the file has no such norm."""
         if name not in self.weights:
             return x
-        if self.arch in LAYER_NORMS:
+        if self.is_layer_norm:
             x = x - x.mean(-1, keepdims=True)
         x = x / np.sqrt((x * x).mean(-1, keepdims=True) + (eps or self.eps)) * self.norm_weights(name)
         return x + self.weights.get(name.removesuffix("weight") + "bias", 0)
@@ -213,6 +229,9 @@ class Model:
         if self.window and not local and self.arch in UNROTATED_GLOBALS:
             return x
         rotated = self.key("rope.dimension_count", self.head_dim)
+        if self.arch in ("laguna", "spark2_5") and local and self.window:  # of these Laguna's alone are not stretched
+            return self.rotate(x, positions, self.key("rope.dimension_count_swa"), self.key("rope.freq_base_swa"),
+                               self.arch in PLAIN_WINDOWS)
         if self.arch in PLAIN_WINDOWS:
             local = local and self.window > 0
             return self.rotate(x, positions, rotated, self.rope_base, local)
@@ -277,7 +296,8 @@ class Model:
         pattern = self.key("attention.sliding_window_pattern", GLOBAL_EVERY.get(self.arch, 1))
         if self.arch not in GLOBAL_EVERY:
             return False
-        return bool(pattern[layer]) if isinstance(pattern, list) else pattern == 0 or (layer + 1) % pattern != 0
+        place = layer if self.arch in FIRST_IS_GLOBAL else layer + 1
+        return bool(pattern[layer]) if isinstance(pattern, list) else pattern == 0 or place % pattern != 0
 
     def attention(self, h, layer):
         """h: normed rows [tokens, width] -> [tokens, width]."""
@@ -314,11 +334,11 @@ class Model:
             out = softmax(scores) @ v
         if gate is not None:
             out = out * sigmoid(gate)
-        if self.arch == "lfm3":  # Lfm3Attention: a gate for each head
-            out = out * sigmoid(h @ w[p + "attn_gate.weight"].T).T[:, :, None]
         out = out.transpose(1, 0, 2).reshape(n, -1)
-        if self.arch == "muse-glimmer":
-            out = out * sigmoid(h @ w[p + "attn_gate.weight"].T)
+        if self.arch in GATED_RESULTS:  # a number for each head, as Lfm3Attention, or for each element
+            gate = h @ w[p + "attn_gate.weight"].T
+            gate = np.logaddexp(0, gate) if self.arch == "laguna" else sigmoid(gate)  # LagunaAttention: softplus
+            out = out * np.repeat(gate, out.shape[1] // gate.shape[1], 1)
         return out @ w[p + "attn_output.weight"].T + w.get(p + "attn_output.bias", 0)
 
     def is_recurrent(self, layer):
@@ -384,7 +404,9 @@ class Model:
     def feed_forward(self, h, layer):
         w, p = self.weights, f"blk.{layer}."
         if p + "ffn_gate_inp.weight" in w:
-            return self.mixture(h, p) + self.shared_expert(h, p)
+            result = self.mixture(h, p) + self.shared_expert(h, p)
+            is_mean = self.arch == "cohere2moe" and p + "ffn_gate_shexp.weight" in w  # Cohere2MoeSparseMoeBlock: average
+            return result / 2 if is_mean else result
         if self.arch == "arcee":  # ArceeMLP of transformers
             return np.maximum(h @ w[p + "ffn_up.weight"].T, 0)**2 @ w[p + "ffn_down.weight"].T
         if self.arch == "starcoder2":
@@ -393,7 +415,7 @@ class Model:
         if self.arch == "apertus":
             return self.xielu(h @ w[p + "ffn_up.weight"].T, layer) @ w[p + "ffn_down.weight"].T
         gate, up = (h @ w[p + f"ffn_{name}.weight"].T + w.get(p + f"ffn_{name}.bias", 0) for name in ("gate", "up"))
-        gated = (gelu_tanh if self.gemma else silu)(gate) * up
+        gated = (gelu_tanh if self.gemma else gelu if self.arch == "spark2_5" else silu)(gate) * up
         return gated @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)
 
     def xielu(self, x, layer):

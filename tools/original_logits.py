@@ -86,6 +86,40 @@ def experts(shape, **names):
             for key, value in names.items()}
 
 
+def mlp_layer_types(shape):
+    dense = synth_model.ROUTERS[shape].dense
+    return ["dense" if i in dense else "sparse" for i in range(synth_model.SHAPES[shape].layers)]
+
+
+def kinds_of_layers(shape, windowed):
+    """The first of each four layers sees all, and the others where there are no windows."""
+    return ["sliding_attention" if windowed and i % 4 != 0 else "full_attention"
+            for i in range(synth_model.SHAPES[shape].layers)]
+
+
+def laguna(shape, full_rope, window, gating):
+    dims = synth_model.SHAPES[shape]
+    base, part = synth_model.WINDOWED_ROPES["laguna"]
+    heads = [synth_model.shape_of_layer(dims, i).heads for i in range(dims.layers)]
+    return {"rope_parameters": {"full_attention": full_rope,
+                                "sliding_attention": default_rope(base, partial_rotary_factor=part)},
+            "sliding_window": window, "layer_types": kinds_of_layers(shape, window > 0), "gating": gating,
+            "num_attention_heads_per_layer": heads, "mlp_layer_types": mlp_layer_types(shape),
+            "moe_routed_scaling_factor": synth_model.ROUTERS[shape].scale,
+            "intermediate_size": synth_model.ROUTERS[shape].dense_width,
+            **experts(shape, num_experts="count", num_experts_per_tok="chosen", moe_intermediate_size="width",
+                      shared_expert_intermediate_size="shared")}
+
+
+def north(shape, **more):
+    dims = synth_model.SHAPES[shape]
+    return {"logit_scale": 0.75, "sliding_window": WINDOW, "expert_selection_fn": "sigmoid",
+            "layer_types": kinds_of_layers(shape, True), "mlp_layer_types": mlp_layer_types(shape),
+            "prefix_dense_intermediate_size": synth_model.ROUTERS[shape].dense_width,
+            "num_shared_experts": dims.shared // dims.ffn,
+            **experts(shape, num_experts="count", num_experts_per_tok="chosen"), **more}
+
+
 CASES = {
     "llama": Case("tiny-llama", "LlamaForCausalLM", "LlamaConfig", {}, {}),
     "llama with experts": Case("tiny-mixtral", "MixtralForCausalLM", "MixtralConfig", {},
@@ -213,6 +247,16 @@ CASES = {
                   {"router_scaling_factor": 2.0, "num_shared_experts": 1, "intermediate_size": 512,
                    **experts("tiny-hy-v3", num_experts="count", num_experts_per_tok="chosen",
                              moe_intermediate_size="width")}),
+    "laguna": Case("tiny-laguna", "LagunaForCausalLM", "LagunaConfig", {"window": WINDOW, "yarn": 4.0},
+                   laguna("tiny-laguna", yarn_rope("tiny-laguna", 4.0, partial_rotary_factor=0.5), WINDOW, "per-head")),
+    "laguna with gates of elements": Case(
+        "tiny-laguna-elements", "LagunaForCausalLM", "LagunaConfig", {"window": 0},
+        laguna("tiny-laguna-elements", default_rope(5e5, partial_rotary_factor=0.5), 0, "per-element")),
+    "cohere2moe": Case("tiny-north", "Cohere2MoeForCausalLM", "Cohere2MoeConfig", {"window": WINDOW},
+                       {"rms_norm_eps": None, "layer_norm_eps": 1e-6, **north("tiny-north", norm_topk_prob=True)}),
+    "cohere2moe with RMSNorm": Case(
+        "tiny-north-rms", "Cohere2MoeForCausalLM", "Cohere2MoeConfig", {"window": WINDOW},
+        north("tiny-north-rms", norm_topk_prob=False)),
     "gpt-oss": Case("tiny-gpt-oss", "GptOssForCausalLM", "GptOssConfig", {"window": WINDOW, "yarn": 4.0},
                     {"rope_parameters": yarn_rope("tiny-gpt-oss", 4.0, truncate=False), "sliding_window": WINDOW,
                      **experts("tiny-gpt-oss", num_local_experts="count", num_experts_per_tok="chosen")}),

@@ -43,6 +43,13 @@ OWN_PARTS = {
     "glm4moe": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.e_score_correction"},
     "ernie4_5-moe": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.moe_statics.e_score_correction"},
     "hy_v3": SHARED_EXPERTS | {"exp_probs_b": "mlp.e_score_correction"},
+    "laguna": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.e_score_correction", "attn_gate": "self_attn.g_proj"},
+    "cohere2moe": SHARED_EXPERTS,
+    "bailingmoe2": SHARED_EXPERTS | {"attn_qkv": "attention.query_key_value", "attn_output": "attention.dense",
+                                     "attn_q_norm": "attention.query_layernorm", "attn_k_norm": "attention.key_layernorm",
+                                     "exp_probs_b": "mlp.gate.expert"},
+    "spark2_5": {"attn_qkv": "self_attn.q_k_v_proj", "attn_output": "self_attn.out_proj",
+                 "attn_gate": "self_attn.g_proj"},
     "qwen3next": {"ssm_ba": "linear_attn.in_proj_ba", "attn_qkvz": "linear_attn.in_proj_qkvz"},
     "lfm2moe": LFM2 | {"ffn_gate_inp": "feed_forward.gate", "exp_probs_b": "feed_forward.expert"},
     "lfm2": LFM2,
@@ -59,6 +66,8 @@ WHOLE = {
     "token_embd_norm.weight": "model.embedding_norm.weight",
     "nextn.pre_projection.weight": "pre_projection.weight", "nextn.post_projection.weight": "post_projection.weight",
 }
+OWN_WHOLE = {"bailingmoe2": {"token_embd.weight": "model.word_embeddings.weight"},
+             "spark2_5": {"token_embd.weight": "model.embedding.weight"}}
 NAMES = {  # of a layer, whole
     "ssm_dt.bias": "linear_attn.dt_bias", "ssm_a": "linear_attn.A_log", "attn_sinks.weight": "self_attn.sinks",
     "layer_output_scale.weight": "layer_scalar", "ffn_gate_inp.scale": "router.scale",
@@ -185,7 +194,8 @@ def original_weights(reader, shape):
             layers.setdefault(int(number), {})[name] = data
         elif not tensor.name.startswith("rope_f"):  # the original computes them, or has them in its config.json
             is_shifted = tensor.name == "output_norm.weight" and shape.arch in SHIFTED_NORMS
-            weights[WHOLE[tensor.name]] = data - 1 if is_shifted else data
+            name = OWN_WHOLE.get(shape.arch, {}).get(tensor.name, WHOLE[tensor.name])
+            weights[name] = data - 1 if is_shifted else data
     for number, layer in layers.items():
         prefix = f"model.layers.{number}."
         if shape.arch == "stablelm":

@@ -12,7 +12,7 @@ Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
 256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4, gpt-oss, olmo2, exaone4, cohere2,
-muse-glimmer, mellum and lfm2 (0: none); `--rope-freqs`
+muse-glimmer, mellum, laguna, spark2_5, cohere2moe and lfm2 (0: none); `--rope-freqs`
 adds Llama 3's per-frequency factors (those with Llama's layers); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
 rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
 those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
@@ -52,6 +52,9 @@ class Shape(NamedTuple):
     shared: int = 0  # the width of an expert for all rows, or of the dense feed-forward beside a mixture (gemma4)
     value_dim: int = 0  # of heads; 0: head_dim
     norms_by_head: bool = False  # of Q and K (command-r, stablelm)
+    windowed_heads: int = 0  # of layers with a window, where they have others; 0: heads
+    gates_of_elements: bool = False  # a gate behind attention has a number for each element, not for each head (laguna)
+    rms: bool = False  # norms are RMSNorm, of a family whose files may have either (cohere2moe)
 
     def v_dim(self):
         return self.value_dim or self.head_dim
@@ -114,6 +117,13 @@ SHAPES = {
     "tiny-lfm2moe": Shape("lfm2moe", 4, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-lfm2": Shape("lfm2", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-lfm3": Shape("lfm3", 6, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
+    "tiny-laguna": Shape("laguna", 5, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 3, 256, windowed_heads=8),
+    "tiny-laguna-elements": Shape("laguna", 3, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 3, 512,
+                                  gates_of_elements=True),
+    "tiny-spark": Shape("spark2_5", 4, 256, 4, 2, 64, 512, 2048, 5000000.0, True),
+    "tiny-north": Shape("cohere2moe", 6, 256, 4, 2, 64, 256, 2048, 50000.0, True, 8, 3, 512),
+    "tiny-north-rms": Shape("cohere2moe", 2, 256, 4, 2, 64, 256, 2048, 50000.0, True, 8, 3, rms=True),
+    "tiny-ling": Shape("bailingmoe2", 3, 256, 4, 2, 64, 256, 2048, 600000.0, False, 12, 3, 256),
     "tiny-gpt-oss": Shape("gpt-oss", 4, 320, 4, 2, 64, 288, 2048, 150000.0, False, 8, 3),
     "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
     "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 32768, 1000000.0, True),
@@ -175,6 +185,11 @@ ROUTERS = {
     "tiny-lfm2moe": Router(2, "exp_probs_b.bias", leading=1, dense=(0,)),
     "lfm2-8b-a1b": Router(2, "exp_probs_b.bias", leading=2, dense=(0, 1), dense_width=7168),
     "tiny-hy-v3": Router(bias="exp_probs_b", is_normed=True, scale=2.0, dense=(0,)),
+    "tiny-laguna": Router(2, "exp_probs_b.bias", True, 2.5, leading=1, dense=(0,)),
+    "tiny-laguna-elements": Router(bias="exp_probs_b.bias", is_normed=True, scale=1.5, leading=2, dense=(0, 1)),
+    "tiny-north": Router(is_normed=True, leading=1, dense=(0,)),
+    "tiny-north-rms": Router(2, is_normed=False),
+    "tiny-ling": Router(2, "exp_probs_b.bias", True, 2.5, (4, 2), leading=1, dense=(0,)),
 }
 
 RECURRENCES = {
@@ -189,7 +204,7 @@ RECURRENCES = {
 
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3",
-                 "lfm2moe")  # by a key
+                 "lfm2moe", "laguna", "cohere2moe", "bailingmoe2")  # by a key
 LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige")
 PASSES = {"tiny-nanbeige": (3, False), "tiny-nanbeige-unnormed": (2, True)}  # and whether no norm stands between them
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
@@ -202,17 +217,22 @@ LFM_TAPS = {"lfm2": 3, "lfm2moe": 3, "lfm3": 7}
 SHORT_CONVS = tuple(LFM_TAPS)
 LFM3_WINDOWED_BASE = 10000.0
 LFM2_ATTENDS = (2, 5, 8, 10, 12, 14)  # these layers; the others are short convolutions
-WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", *SHORT_CONVS)
+# The base of the rotation in layers with a window, and the part of a head that is rotated there.
+WINDOWED_ROPES = {"laguna": (10000.0, 1), "spark2_5": (20000.0, 3 / 4)}
+WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", "laguna", "spark2_5",
+            "cohere2moe", *SHORT_CONVS)
 NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
-COHERES = ("command-r", "cohere2")
+COHERES = ("command-r", "cohere2", "cohere2moe")
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # the norm's name in the file
 QKV_BIASES = ("qwen2", "qwen2vl", "gpt-oss", "seed_oss", "starcoder2", "glm4moe")  # in every file
 NORM_BIASES = ("starcoder2", "stablelm")
 LAYER_NORMS = (*COHERES, *NORM_BIASES)
 LOGIT_SCALES = (*COHERES, "muse-glimmer")
 GATE_IN_UP = ("glm4", "phi3")
+QKV_IN_ONE = ("phi3", "bailingmoe2", "spark2_5")
 UNGATED = ("arcee", "starcoder2", "apertus")
-PARTLY_ROTATED = {"glm4": 1 / 2, "glm4moe": 1 / 2, "phi3": 3 / 4, "stablelm": 1 / 4}  # of a head
+PARTLY_ROTATED = {"glm4": 1 / 2, "glm4moe": 1 / 2, "phi3": 3 / 4, "stablelm": 1 / 4, "laguna": 1 / 2, "spark2_5": 1 / 4,
+                  "bailingmoe2": 1 / 2}  # of a head
 # The context before LongRoPE stretched it, and the factor of cosines and sines, which transformers computes of both.
 LONG_ROPES = {"tiny-phi3": (16, (1 + np.log(2048 / 16) / np.log(16)) ** 0.5), "tiny-phi3-short": (2048, 1.19),
               "phi-4-mini": (4096, (1 + np.log(32) / np.log(4096)) ** 0.5)}
@@ -365,10 +385,17 @@ def is_short_conv(arch, layer):
     return arch in SHORT_CONVS and layer not in LFM2_ATTENDS
 
 
+def is_windowed(arch, layer):
+    """Of families whose windowed layers have heads or rotations of their own."""
+    return (layer if arch == "laguna" else layer + 1) % 4 != 0
+
+
 def shape_of_layer(shape, layer, router=None):
     """The heads and the feed-forward of one layer; 0: it has none. A short convolution has no KV heads."""
     if router and layer in router.dense:
         shape = shape._replace(experts=0, ffn=router.dense_width)
+    if shape.windowed_heads and is_windowed(shape.arch, layer):
+        shape = shape._replace(heads=shape.windowed_heads)
     if is_short_conv(shape.arch, layer):
         return shape._replace(kv_heads=0)
     if shape.arch != "deci":
@@ -408,9 +435,9 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_expert_shared_feed_forward_length(shape.shared)
     layers = [shape_of_layer(shape, i) for i in range(num_layers)]
     alike = shape.arch != "deci"
-    writer.add_head_count(shape.heads if alike else [layer.heads for layer in layers])
+    writer.add_head_count(shape.heads if alike and not shape.windowed_heads else [layer.heads for layer in layers])
     writer.add_rope_freq_base(shape.rope_base)
-    if shape.arch in LAYER_NORMS:
+    if shape.arch in LAYER_NORMS and not shape.rms:
         writer.add_layer_norm_eps(1e-6)
     else:
         writer.add_layer_norm_rms_eps(1e-6)
@@ -431,6 +458,12 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     if shape.arch == "lfm3":
         writer.add_rope_freq_base_swa(LFM3_WINDOWED_BASE)
         writer.add_array("lfm3.attention.sliding_window_pattern", [i > 0 and i % 4 == 0 for i in range(num_layers)])
+    if shape.arch in WINDOWED_ROPES and window:
+        base, part = WINDOWED_ROPES[shape.arch]
+        writer.add_rope_freq_base_swa(base)
+        writer.add_rope_dimension_count_swa(int(part * shape.head_dim))
+    if shape.arch == "spark2_5":
+        writer.add_array("spark2_5.attention.sliding_window_pattern", [is_windowed(shape.arch, i) for i in range(num_layers)])
     writer.add_key_length(shape.head_dim)
     writer.add_value_length(shape.v_dim())
     if shape.arch in WINDOWED and window:
@@ -567,7 +600,7 @@ def add_attention(tensors, prefix, shape, types):
     width, q_width, out_width = shape.width, shape.heads * shape.head_dim, shape.heads * shape.v_dim()
     q_rows = 2 * q_width if shape.arch in HYBRIDS else q_width  # there with a gate
     k_rows, v_rows = shape.kv_heads * shape.head_dim, shape.kv_heads * shape.v_dim()
-    if shape.arch == "phi3":
+    if shape.arch in QKV_IN_ONE:
         tensors.matrix(prefix + "attn_qkv.weight", q_rows + k_rows + v_rows, width, next(types), width**-0.5)
     else:
         tensors.matrix(prefix + "attn_q.weight", q_rows, width, next(types), width**-0.5)
@@ -617,11 +650,12 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, GLIMMER_QUERY_SCALE, 0)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1, 0)
     if shape.arch in ("qwen3", "qwen3vl", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", "apertus",
-                      "glm4moe", "mellum", "hy_v3", *SHORT_CONVS, *HYBRIDS) and not recurrence and shape.kv_heads:
+                      "glm4moe", "mellum", "hy_v3", "laguna", "bailingmoe2", *SHORT_CONVS, *HYBRIDS) and not recurrence and shape.kv_heads:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
-    if shape.arch == "lfm3" and shape.kv_heads:
-        tensors.matrix(prefix + "attn_gate.weight", shape.heads, width, next(types), width**-0.5)
+    if shape.arch in ("lfm3", "laguna", "spark2_5") and shape.kv_heads:
+        rows = q_rows if shape.gates_of_elements else shape.heads
+        tensors.matrix(prefix + "attn_gate.weight", rows, width, next(types), width**-0.5)
     if shape.arch in ("gemma2", "gemma3", "glm4", "muse-glimmer", "lfm3", *NORMS_RESULTS_ALONE):
         tensors.vector(prefix + "post_attention_norm.weight", width, 1)
         tensors.vector(prefix + "post_ffw_norm.weight", width, 1)
@@ -702,7 +736,7 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
         attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
         of_layer = shape_of_layer(shape, i, ROUTERS.get(name))
         add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence, ROUTERS.get(name))
-        if biases and attends and (of_layer.kv_heads or not of_layer.heads) and shape.arch not in (*QKV_BIASES, "phi3"):
+        if biases and attends and (of_layer.kv_heads or not of_layer.heads) and shape.arch not in (*QKV_BIASES, *QKV_IN_ONE):
             add_optional_biases(tensors, f"blk.{i}.", of_layer)
 
 

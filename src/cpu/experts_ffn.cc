@@ -233,6 +233,7 @@ void ExpertsFfn::combine(const Pass& pass, int rows, const Epilogue& epilogue) {
     }
     if (pass.w.post_experts_norm != nullptr) stream_.norm_result(pass.w.post_experts_norm, h);
     if (pass.w.has_shared()) add_shared(pass.w, pass.first + row);
+    if (pass.spec.sum_scale != 1) context_.kernels.scale(h, pass.spec.sum_scale, width_);
     stream_.finish_row(epilogue, pass.first + row, rows);
   });
 }

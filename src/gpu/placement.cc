@@ -61,6 +61,7 @@ std::string reason_against(const LayerSpec& spec) {
   if (dense != nullptr && dense->activation == Activation::kXielu) return "its feed-forward's function is xIELU";
   const auto* experts = std::get_if<ExpertsFfnSpec>(&spec.feed_forward);
   if (experts != nullptr && !card_chooses_by(experts->router)) return "its router chooses by more than a softmax";
+  if (experts != nullptr && experts->sum_scale != 1) return "the sum of its experts' results is scaled";
   if (attention != nullptr && attention->output_gate) return "its attention has a gate with a matrix of its own";
   if (attention != nullptr && attention->qk_norm_is_whole) return "it norms all heads of Q and K at once";
   if (attention != nullptr && attention->qk_norm_by_head) return "its heads of Q and K have norms of their own";

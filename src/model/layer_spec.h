@@ -236,6 +236,7 @@ struct ExpertsFfnSpec {
   bool own_norms = false;  // the experts read the stream through a norm of their own, the router through another, and
                            // the mixture's result and that of the expert for every row are normed, then added
   Presence result_scales = Presence::kAbsent;  // a number for each expert, which multiplies its result
+  float sum_scale = 1;                         // of the mixture's result and that of the expert for every row together
 };
 
 /// Stands for the mixer or the feed-forward of a layer that has none, and for which the file has no tensor.

@@ -338,6 +338,7 @@ class PlainTransformer {
   static double activated(Activation activation, double x, double up) {
     if (activation == Activation::kSilu) return x * sigmoid(x) * up;
     if (activation == Activation::kSquaredRelu) return std::max(x, 0.0) * std::max(x, 0.0) * up;
+    if (activation == Activation::kGelu) return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)) * up;
     if (activation == Activation::kGeluTanh)
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) * up;
     x = std::min(x, 7.0);  // GptOssExperts of transformers
@@ -433,6 +434,7 @@ class PlainTransformer {
     if (experts->shared_is_gated)  // Qwen3_5MoeSparseMoeBlock
       for (double& value : shared) value *= sigmoid(product(w.shared_gate, h)[0]);
     add(out, experts->own_norms ? norm(shared, w.post_shared_norm) : shared);
+    scale(out, experts->sum_scale);
     return out;
   }
 

@@ -62,6 +62,10 @@ MODELS = {
     "apertus": ("tiny-apertus", {"types": ("Q4_K", "Q6_K")}),
     "lfm2": ("tiny-lfm2", {"types": ("Q4_K", "Q6_K"), "window": 19}),
     "lfm3": ("tiny-lfm3", {"types": ("Q4_K", "Q6_K"), "window": 19}),
+    "laguna": ("tiny-laguna", {"types": ("Q8_0", "Q4_K"), "window": 19, "yarn": 8.0}),
+    "spark2_5": ("tiny-spark", {"types": ("Q4_K", "Q6_K"), "window": 19}),
+    "cohere2moe": ("tiny-north", {"types": ("Q8_0", "Q4_K"), "window": 19}),
+    "bailingmoe2": ("tiny-ling", {"types": ("Q8_0", "Q4_K")}),
     "lfm2moe": ("tiny-lfm2moe", {"types": ("Q8_0", "Q4_K"), "window": 0}),
 }
 # Those that every type of KV cache is tried with. What the others add has nothing to do with it.

@@ -94,7 +94,7 @@ class SameBits(unittest.TestCase):
         self.check(support.few_words_model("tiny-minicpm-longrope", types=("Q8_0",)))
 
     def test_routers_by_sigmoids_with_biases_and_groups(self):
-        for shape in ("tiny-glm4moe", "tiny-glm4moe-groups", "tiny-ernie-moe", "tiny-hy-v3"):
+        for shape in ("tiny-glm4moe", "tiny-glm4moe-groups", "tiny-ernie-moe", "tiny-hy-v3", "tiny-ling"):
             self.check(support.few_words_model(shape, types=("Q4_K", "Q8_0")))
 
     def test_mixtures_with_windows(self):
@@ -110,6 +110,16 @@ class SameBits(unittest.TestCase):
         model = support.few_words_model("tiny-muse-glimmer", types=("Q4_K", "Q6_K"), window=19)
         self.check(model)
         self.check(model, "--no-repack")
+
+    def test_gates_by_softplus_and_heads_that_differ_by_layer(self):
+        self.check(support.few_words_model("tiny-laguna", types=("Q4_K", "Q8_0"), window=19, yarn=4.0))
+        self.check(support.few_words_model("tiny-laguna-elements", types=("Q8_0",), window=0))
+
+    def test_a_mean_of_two_feed_forwards(self):
+        self.check(support.few_words_model("tiny-north", types=("Q4_K", "Q8_0"), window=19))
+
+    def test_rotations_of_windowed_layers(self):
+        self.check(support.few_words_model("tiny-spark", types=("Q4_K", "Q6_K"), window=19))
 
     def test_norms_with_biases(self):
         self.check(support.few_words_model("tiny-starcoder2", types=("Q4_K", "Q6_K")))

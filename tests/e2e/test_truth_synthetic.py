@@ -197,6 +197,21 @@ class FloatWeights(Truth):
     def test_lfm3_with_gates_of_heads_and_norms_behind_its_parts(self):
         self.check_exact(support.few_words_model("tiny-lfm3", types=F32, window=NUM_IDS // 3))
 
+    def test_laguna_with_gates_by_softplus_and_more_heads_beside_windows(self):
+        self.check_exact(support.few_words_model("tiny-laguna", types=F32, window=NUM_IDS // 3, yarn=8.0))
+        self.check_exact(support.few_words_model("tiny-laguna", types=F32, window=7, biases=True, factors=True))
+        self.check_exact(support.few_words_model("tiny-laguna-elements", types=F32, window=0))
+
+    def test_spark_with_gates_of_heads_and_rotations_of_its_windowed_layers(self):
+        self.check_exact(support.few_words_model("tiny-spark", types=F32, window=NUM_IDS // 3, factors=True))
+
+    def test_cohere2moe_whose_feed_forward_is_the_mean_of_two(self):
+        self.check_exact(support.few_words_model("tiny-north", types=F32, window=NUM_IDS // 3, biases=True, factors=True))
+        self.check_exact(support.few_words_model("tiny-north-rms", types=F32, window=NUM_IDS // 3))
+
+    def test_bailingmoe2_with_groups_of_experts_and_q_k_and_v_in_one(self):
+        self.check_exact(support.few_words_model("tiny-ling", types=F32, factors=True))
+
     def test_values_that_are_narrower_than_keys(self):
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32))
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32, biases=True, factors=True))
@@ -295,7 +310,8 @@ class QuantizedWeights(Truth):
                       "tiny-hunyuan", "tiny-olmo2", "tiny-exaone4", "tiny-command-r", "tiny-cohere2", "tiny-glm4",
                       "tiny-granite", "tiny-granitemoe-shared", "tiny-smollm3", "tiny-minicpm", "tiny-arcee",
                       "tiny-qwen2vl", "tiny-muse-glimmer", "tiny-phi3", "tiny-starcoder2", "tiny-stablelm-12b",
-                      "tiny-apertus", "tiny-glm4moe", "tiny-mellum", "tiny-ernie-moe", "tiny-hy-v3"):
+                      "tiny-apertus", "tiny-glm4moe", "tiny-mellum", "tiny-ernie-moe", "tiny-hy-v3",
+                      "tiny-laguna", "tiny-laguna-elements", "tiny-spark", "tiny-north", "tiny-ling"):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")))
 

@@ -166,6 +166,9 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
   for (const RouterSpec& router : {RouterSpec{.gate = RouterSpec::Gate::kSigmoid},
                                    RouterSpec{.choice_bias = Presence::kOptional}, RouterSpec{.num_groups = 2}})
     EXPECT_EQ(reason("llama", routed(router)), "its router chooses by more than a softmax");
+  EXPECT_EQ(
+      reason("llama", [](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.sum_scale = 2}; }),
+      "the sum of its experts' results is scaled");
   EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].mixer = DeltaSpec{.by_key_head = true}; }),
             "its value heads lie by key head");
 }

@@ -77,10 +77,16 @@ struct TinyModel {
 
   bool qk_norm() const {
     return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3" || arch == "hunyuan-dense" || arch == "apertus" ||
-           is_glimmer() || norms_results_alone() || is_gemma4() || is_hybrid() || is_lfm2();
+           is_glimmer() || is_laguna() || norms_results_alone() || is_gemma4() || is_hybrid() || is_lfm2();
   }
   bool is_gpt_oss() const { return arch == "gpt-oss"; }
   bool is_glimmer() const { return arch == "muse-glimmer"; }
+  bool is_laguna() const { return arch == "laguna"; }
+  bool is_spark() const { return arch == "spark2_5"; }
+  bool is_north() const { return arch == "cohere2moe"; }
+  /// The first layer has a dense feed-forward.
+  bool begins_dense() const { return is_laguna() || is_north(); }
+  bool is_mixture_at(std::uint32_t layer) const { return num_experts() > 0 && !(begins_dense() && layer == 0); }
   bool is_starcoder() const { return arch == "starcoder2"; }
   bool has_norm_biases() const { return is_starcoder() || arch == "stablelm"; }
   bool has_layer_norms() const { return is_cohere() || has_norm_biases(); }
@@ -90,7 +96,7 @@ struct TinyModel {
   }
   bool has_gate_in_up() const { return arch == "glm4" || arch == "phi3"; }
   bool has_qkv_biases() const { return arch == "qwen2" || arch == "qwen2vl"; }
-  bool is_cohere() const { return arch == "command-r" || arch == "cohere2"; }
+  bool is_cohere() const { return arch == "command-r" || arch == "cohere2" || is_north(); }
   bool norms_results_alone() const { return arch == "olmo2" || arch == "exaone4"; }
   bool norms_results() const { return gemma() || norms_results_alone() || arch == "glm4" || is_glimmer(); }
   std::uint64_t norm_size(std::uint64_t num_heads, std::uint64_t dim) const {
@@ -100,11 +106,13 @@ struct TinyModel {
   bool is_next() const { return arch == "qwen3next"; }
   bool is_mixture() const {
     return arch == "qwen3moe" || arch == "qwen35moe" || arch == "granitemoe" || is_gpt_oss() || is_glm_moe() ||
-           is_next();
+           is_next() || is_laguna() || is_north();
   }
   bool is_granite() const { return arch == "granite" || arch == "granitemoe"; }
   std::uint32_t shared_ffn() const {
-    return arch == "qwen35moe" || arch == "granitemoe" || is_glm_moe() || is_next() ? ffn + 32 : 0;
+    return arch == "qwen35moe" || arch == "granitemoe" || is_glm_moe() || is_next() || is_laguna() || is_north()
+               ? ffn + 32
+               : 0;
   }
   std::uint32_t num_experts() const { return experts == 0 && is_mixture() ? 8 : experts; }
   bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss() || arch == "seed_oss" || is_glm_moe(); }
@@ -131,6 +139,8 @@ struct TinyModel {
     if (head_dims.contains(layer)) return head_dims.at(layer);
     return is_global(layer) ? global_head_dim : head_dim;
   }
+  /// Of laguna those of windowed layers are twice as many.
+  std::uint32_t heads_of(std::uint32_t layer) const { return is_laguna() && layer % 4 != 0 ? 2 * heads : heads; }
   std::uint32_t kv_heads_of(std::uint32_t layer) const { return is_global(layer) ? 1 : kv_heads; }
   std::uint32_t ffn_of(std::uint32_t layer) const { return borrows(layer) ? 2 * ffn : ffn; }
 
@@ -154,7 +164,9 @@ struct TinyModel {
     key(writer, "embedding_length", width);
     if (!is_gemma4() && !is_deci()) key(writer, "feed_forward_length", ffn);
     key(writer, "context_length", context);
-    if (!is_deci()) key(writer, "attention.head_count", heads);
+    if (!is_deci() && !is_laguna()) key(writer, "attention.head_count", heads);
+    if (is_laguna()) write_laguna(writer);
+    if (is_spark()) write_spark(writer);
     if (is_deci()) write_deci(writer);
     if (is_lfm2()) write_convolutions(writer);
     if (!is_gemma4() && !is_deci() && !is_lfm2()) key(writer, "attention.head_count_kv", kv_heads);
@@ -170,7 +182,8 @@ struct TinyModel {
     if (arch == "glm4") key(writer, "rope.dimension_count", head_dim / 2);
     if (arch == "nanbeige") key(writer, "num_loops", 2U);
     key(writer, "rope.freq_base", 10000.0F);
-    if (gemma() || is_gpt_oss() || arch == "cohere2" || norms_results_alone() || is_glimmer())
+    if (gemma() || is_gpt_oss() || arch == "cohere2" || norms_results_alone() || is_glimmer() || is_laguna() ||
+        is_spark() || is_north())
       key(writer, "attention.sliding_window", window);
     if (arch == "gemma2") key(writer, "attn_logit_softcapping", 1.5F);
     if (arch == "gemma2") key(writer, "final_logit_softcapping", 0.75F);
@@ -183,6 +196,8 @@ struct TinyModel {
     if (num_experts() == 0) return;
     key(writer, "expert_count", num_experts());
     key(writer, "expert_used_count", chosen);
+    if (begins_dense()) key(writer, "leading_dense_block_count", 1U);
+    if (begins_dense()) key(writer, "expert_weights_norm", true);
     if (is_mixture() || is_gemma4()) key(writer, "expert_feed_forward_length", ffn);
     if (shared_ffn() > 0) key(writer, "expert_shared_feed_forward_length", shared_ffn());
   }
@@ -194,6 +209,31 @@ struct TinyModel {
     key(writer, "expert_weights_scale", 1.5F);
     key(writer, "expert_group_count", 4U);
     key(writer, "expert_group_used_count", 2U);
+  }
+
+  /// Of laguna, whose first of each four layers sees all.
+  template <class Writer>
+  void write_laguna(Writer& writer) const {
+    std::vector<std::int32_t> heads_of_layers;
+    for (std::uint32_t i = 0; i < layers; ++i) heads_of_layers.push_back(static_cast<std::int32_t>(heads_of(i)));
+    array(writer, "attention.head_count", heads_of_layers);
+    key(writer, "expert_weights_scale", 2.5F);
+    key(writer, "rope.dimension_count", head_dim / 2);
+    key(writer, "rope.dimension_count_swa", head_dim);
+    key(writer, "rope.freq_base_swa", 500.0F);
+    key(writer, "rope.scaling.type", std::string_view("yarn"));
+    key(writer, "rope.scaling.factor", 4.0F);
+    key(writer, "rope.scaling.original_context_length", context / 4);
+  }
+
+  template <class Writer>
+  void write_spark(Writer& writer) const {
+    std::vector<bool> windowed;
+    for (std::uint32_t i = 0; i < layers; ++i) windowed.push_back(i % 4 != 3);
+    array(writer, "attention.sliding_window_pattern", windowed);
+    key(writer, "rope.dimension_count", head_dim / 4);
+    key(writer, "rope.dimension_count_swa", head_dim);
+    key(writer, "rope.freq_base_swa", 500.0F);
   }
 
   /// Keys without the architecture's name; one differs from layer to layer.
@@ -478,7 +518,7 @@ struct TinyModel {
     for (std::uint32_t i = 0; i < layers + (head == Head::kNone ? 0 : 1); ++i) {
       const std::string p = "blk." + std::to_string(i) + ".";
       const std::uint64_t dim = head_dim_of(i), own_ffn = ffn_of(i);
-      const std::uint64_t q_width = heads * dim, kv_width = kv_heads_of(i) * dim;
+      const std::uint64_t own_heads = heads_of(i), q_width = own_heads * dim, kv_width = kv_heads_of(i) * dim;
       const std::uint64_t v_dim = v_head_dim > 0 ? v_head_dim : dim, v_width = kv_heads_of(i) * v_dim;
       const bool attends = has_mixer(i) && !keeps_state(i);
       if (i == layers) write_head(writer, random, p);
@@ -486,29 +526,30 @@ struct TinyModel {
       if (has_norm_biases()) floats(writer, random, p + "attn_norm.bias", {width}, 0.0F, 0.3F);
       if (has_norm_biases() && !is_parallel) floats(writer, random, p + "ffn_norm.bias", {width}, 0.0F, 0.3F);
       if (is_glimmer()) matrix(p + "attn_gate.weight", gates_of_heads ? heads : q_width, width);
+      if (is_laguna() || is_spark()) matrix(p + "attn_gate.weight", own_heads, width);
       if (has_feed_forward(i) && !norms_results_alone() && !is_cohere() && !is_parallel)
         vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
       const bool has_v = !borrows(i) && !(is_global(i) && v_is_k);
       if (attends && has_v && fused_qkv) {
         fused(writer, random, p + "attn_qkv.weight", {is_hybrid() ? 2 * q_width : q_width, kv_width, v_width}, false);
-        matrix(p + "attn_output.weight", width, heads * v_dim);
+        matrix(p + "attn_output.weight", width, own_heads * v_dim);
       } else if (attends) {
         matrix(p + "attn_q.weight", is_hybrid() ? 2 * q_width : q_width, width);
         if (!borrows(i)) matrix(p + "attn_k.weight", kv_width, width);
         if (has_v) matrix(p + "attn_v.weight", v_width, width);
-        matrix(p + "attn_output.weight", width, heads * v_dim);
+        matrix(p + "attn_output.weight", width, own_heads * v_dim);
       } else if (is_hybrid()) {
         write_delta_net(writer, random, p);
       } else if (is_lfm2()) {
         write_short_conv(writer, random, p);
       }
-      if (num_experts() > 0) {
+      if (is_mixture_at(i)) {
         tensor(writer, random, p + "ffn_gate_inp.weight", num_experts(), width, false, DType::kF32);
         if (fused_gate_up) of_experts(p + "ffn_gate_up_exps.weight", 2 * ffn, width);
         if (!fused_gate_up) of_experts(p + "ffn_gate_exps.weight", ffn, width);
         if (!fused_gate_up) of_experts(p + "ffn_up_exps.weight", ffn, width);
         of_experts(p + "ffn_down_exps.weight", width, ffn);
-        if (is_glm_moe()) floats(writer, random, p + "exp_probs_b.bias", {num_experts()}, 0.0F, 0.3F);
+        if (is_glm_moe() || is_laguna()) floats(writer, random, p + "exp_probs_b.bias", {num_experts()}, 0.0F, 0.3F);
       }
       if (num_experts() > 0 && is_gemma4()) {
         floats(writer, random, p + "ffn_gate_inp.scale", {width}, 8.0F, 1.0F);
@@ -516,7 +557,7 @@ struct TinyModel {
         for (const char* norm : {"pre_ffw_norm_2.weight", "post_ffw_norm_1.weight", "post_ffw_norm_2.weight"})
           vector(p + norm, width);
       }
-      if ((num_experts() == 0 && has_feed_forward(i)) || is_gemma4()) {
+      if ((!is_mixture_at(i) && has_feed_forward(i)) || is_gemma4()) {
         if (has_ffn_gate()) matrix(p + "ffn_gate.weight", own_ffn, width);
         matrix(p + "ffn_up.weight", has_gate_in_up() ? 2 * own_ffn : own_ffn, width);
         matrix(p + "ffn_down.weight", width, own_ffn);
@@ -529,7 +570,7 @@ struct TinyModel {
         vector(p + "attn_k.bias", kv_width);
         vector(p + "attn_v.bias", kv_width);
       }
-      if (qk_norm() && attends) vector(p + "attn_q_norm.weight", norm_size(heads, dim));
+      if (qk_norm() && attends) vector(p + "attn_q_norm.weight", norm_size(own_heads, dim));
       if (qk_norm() && attends && !borrows(i)) vector(p + "attn_k_norm.weight", norm_size(kv_heads_of(i), dim));
       if (norms_by_head) floats(writer, random, p + "attn_q_norm.weight", {dim, heads}, 1.0F, 0.3F);
       if (norms_by_head) floats(writer, random, p + "attn_k_norm.weight", {dim, kv_heads_of(i)}, 1.0F, 0.3F);
@@ -537,7 +578,7 @@ struct TinyModel {
       if (norms_results()) vector(p + "post_ffw_norm.weight", width);
       if (is_gpt_oss()) write_biases(writer, random, p);
       if (biases && attends && !has_qkv_biases() && !is_starcoder()) write_optional_biases(writer, random, p);
-      if (shared_ffn() > 0) {
+      if (shared_ffn() > 0 && !(begins_dense() && i == 0)) {
         if (is_hybrid()) floats(writer, random, p + "ffn_gate_inp_shexp.weight", {width}, 0.0F, 0.2F);
         matrix(p + "ffn_gate_shexp.weight", shared_ffn(), width);
         matrix(p + "ffn_up_shexp.weight", shared_ffn(), width);

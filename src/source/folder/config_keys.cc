@@ -17,6 +17,11 @@ Result<std::string_view> rope_type(const JsonObject& rope) {
   return "default";
 }
 
+/// The dimensions of a head of which a part is rotated.
+std::uint64_t rotated_dims(double part, std::uint64_t head) {
+  return static_cast<std::uint64_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(head));
+}
+
 Result<void> add_yarn_keys(const FamilyKeys& keys, const JsonObject& rope) {
   keys.out.add_text(keys.key("rope.scaling.type"), "yarn");
   OCTAVO_TRY(const double factor, rope.number("factor"));
@@ -89,10 +94,14 @@ Result<void> add_named_sizes(const FamilyKeys& keys, std::span<const SizeName> n
 }
 
 Result<void> add_sizes(const FamilyKeys& keys, Names activations) {
-  constexpr SizeName kSizes[] = {{"num_hidden_layers", "block_count"},
-                                 {"hidden_size", "embedding_length"},
-                                 {"num_attention_heads", "attention.head_count"},
-                                 {"vocab_size", "vocab_size"}};
+  constexpr SizeName kHeads[] = {{"num_attention_heads", "attention.head_count"}};
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kHeads));
+  return add_sizes_but_heads(keys, activations);
+}
+
+Result<void> add_sizes_but_heads(const FamilyKeys& keys, Names activations) {
+  constexpr SizeName kSizes[] = {
+      {"num_hidden_layers", "block_count"}, {"hidden_size", "embedding_length"}, {"vocab_size", "vocab_size"}};
   OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
   const std::string_view of_layer_norm = keys.config.has("layer_norm_eps") ? "layer_norm_eps" : "norm_epsilon";
   const bool is_layer_norm = !keys.config.has("rms_norm_eps") && keys.config.has(of_layer_norm);
@@ -105,12 +114,21 @@ Result<void> add_sizes(const FamilyKeys& keys, Names activations) {
 
 Result<void> add_common_keys(const FamilyKeys& keys, Names activations) {
   OCTAVO_TRY_VOID(add_sizes(keys, activations));
+  return add_equal_parts(keys);
+}
+
+Result<void> add_equal_heads(const FamilyKeys& keys) {
   OCTAVO_TRY(const std::uint64_t heads, keys.config.size("num_attention_heads"));
   OCTAVO_TRY(const auto kv_heads, keys.config.size_if("num_key_value_heads"));
   keys.out.add_u32(keys.key("attention.head_count_kv"), kv_heads.value_or(heads));
   OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
   keys.out.add_u32(keys.key("attention.key_length"), head);
   keys.out.add_u32(keys.key("attention.value_length"), head);
+  return {};
+}
+
+Result<void> add_equal_parts(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_equal_heads(keys));
   OCTAVO_TRY(const auto ffn, keys.config.size_if("intermediate_size"));
   if (ffn) keys.out.add_u32(keys.key("feed_forward_length"), *ffn);
   return {};
@@ -197,8 +215,7 @@ Result<void> add_rope_keys(const FamilyKeys& keys, double rotated) {
     rotated = own.value_or(rotated);
     OCTAVO_TRY_VOID(add_scaling_keys(keys, *rope));
   }
-  keys.out.add_u32(keys.key("rope.dimension_count"),
-                   static_cast<std::uint64_t>(std::clamp(rotated, 0.0, 1.0) * static_cast<double>(head)));
+  keys.out.add_u32(keys.key("rope.dimension_count"), rotated_dims(rotated, head));
   return {};
 }
 
@@ -211,6 +228,27 @@ Result<void> add_rope_bases(const FamilyKeys& keys) {
     OCTAVO_TRY(const double base, rope->number("rope_theta"));
     keys.out.add_f32(keys.key(key), base);
   }
+  return {};
+}
+
+Result<void> add_windows(const FamilyKeys& keys) {
+  OCTAVO_TRY(const bool has_windows, keys.config.flag_or("use_sliding_window", true));
+  OCTAVO_TRY(const auto kinds, layer_kinds(keys.config, {"full_attention", "sliding_attention"}));
+  std::vector<bool> is_windowed;
+  for (const std::string_view kind : kinds) is_windowed.push_back(kind == "sliding_attention");
+  if (!has_windows || std::ranges::find(is_windowed, true) == is_windowed.end()) return {};
+  OCTAVO_TRY_VOID(add_window(keys));
+  keys.out.add_flags(keys.key("attention.sliding_window_pattern"), is_windowed);
+  OCTAVO_TRY(const auto rope, rope_object(keys.config, "sliding_attention"));
+  if (!rope) return {};
+  const std::string_view type_name = rope->has("rope_type") ? "rope_type" : "type";
+  OCTAVO_TRY(const std::string_view type, rope_type(*rope));
+  if (type != "default") return fail("{} is {}, expected default", rope->place(type_name), quote(type));
+  OCTAVO_TRY(const auto base, rope->number_if("rope_theta"));
+  if (base) keys.out.add_f32(keys.key("rope.freq_base_swa"), *base);
+  OCTAVO_TRY(const auto part, rope->number_if("partial_rotary_factor"));
+  OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
+  keys.out.add_u32(keys.key("rope.dimension_count_swa"), rotated_dims(part.value_or(1), head));
   return {};
 }
 

@@ -18,7 +18,12 @@ using Names = std::initializer_list<std::string_view>;
 /// Layers, width, heads, vocabulary and norms' epsilon. Error: one is missing, or something that changes what the model
 /// computes has a value that is not supported; `activations` are the functions of a feed-forward that are.
 Result<void> add_sizes(const FamilyKeys& keys, Names activations = {"silu", "swish", "gelu_pytorch_tanh"});
-/// The keys above, and keys and values and the feed-forward that are alike in all layers, as in most families.
+/// The same without the number of heads, of families whose layers have others.
+Result<void> add_sizes_but_heads(const FamilyKeys& keys, Names activations = {"silu", "swish", "gelu_pytorch_tanh"});
+/// Keys and values that are alike in all layers; and with them the feed-forward.
+Result<void> add_equal_heads(const FamilyKeys& keys);
+Result<void> add_equal_parts(const FamilyKeys& keys);
+/// The keys of sizes above, and keys and values and the feed-forward that are alike in all layers, as in most families.
 Result<void> add_common_keys(const FamilyKeys& keys, Names activations = {"silu", "swish", "gelu_pytorch_tanh"});
 /// The rotation of positions: rope_parameters as transformers 5 writes them, or rope_theta and rope_scaling. Llama 3's
 /// factors are no keys: rope_factors() gives them.
@@ -32,6 +37,9 @@ Result<void> add_dense_keys(const FamilyKeys& keys);
 Result<void> add_context(const FamilyKeys& keys, std::optional<std::uint64_t> window = {});
 /// A window that some layers have.
 Result<void> add_window(const FamilyKeys& keys);
+/// The window of the layers that layer_types gives one, if any; and their rotation, which is plain: its base, and the
+/// dimensions of a head that it turns.
+Result<void> add_windows(const FamilyKeys& keys);
 /// Counts of a mixture under the names that this family gives them.
 struct MixtureNames {
   std::string_view num_experts, num_chosen, width;

@@ -180,6 +180,32 @@ constexpr TensorName kRouterNames[] = {
     {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
     {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
 };
+constexpr TensorName kLagunaNames[] = {
+    {"self_attn.g_proj", "attn_gate"},
+    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+    // as the checkpoint of the hub has them
+    {"mlp.experts.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+};
+constexpr TensorName kLing2Names[] = {
+    {"attention.query_key_value", "attn_qkv"},
+    {"attention.dense", "attn_output"},
+    {"attention.query_layernorm", "attn_q_norm"},
+    {"attention.key_layernorm", "attn_k_norm"},
+    {"mlp.gate.expert_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+};
+constexpr TensorName kLing2WholeNames[] = {{"model.word_embeddings.weight", "token_embd.weight"}};
+constexpr TensorName kSparkNames[] = {
+    {"self_attn.q_k_v_proj", "attn_qkv"}, {"self_attn.out_proj", "attn_output"}, {"self_attn.g_proj", "attn_gate"}};
+constexpr TensorName kSparkWholeNames[] = {{"model.embedding.weight", "token_embd.weight"}};
 constexpr TensorName kHunyuan3Names[] = {
     {"mlp.e_score_correction_bias", "exp_probs_b", TensorForm::kVector},
     {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
@@ -421,6 +447,24 @@ constexpr Family kFamilies[] = {
      .add_keys = add_ernie4_5_moe_keys,
      .own_names = kRouterNames,
      .ties_output = true},
+    {.model = "LagunaForCausalLM", .architecture = "laguna", .add_keys = add_laguna_keys, .own_names = kLagunaNames},
+    {.model = "Cohere2MoeForCausalLM",
+     .architecture = "cohere2moe",
+     .add_keys = add_cohere2moe_keys,
+     .own_names = kRouterNames,
+     .ties_output = true,
+     .has_layers_behind = true},
+    {.model = "BailingMoeV2ForCausalLM",
+     .architecture = "bailingmoe2",
+     .add_keys = add_bailingmoe2_keys,
+     .own_names = kLing2Names,
+     .own_whole_names = kLing2WholeNames,
+     .has_layers_behind = true},
+    {.model = "Spark2_5ForCausalLM",
+     .architecture = "spark2_5",
+     .add_keys = add_spark2_5_keys,
+     .own_names = kSparkNames,
+     .own_whole_names = kSparkWholeNames},
     {.model = "MellumForCausalLM", .architecture = "mellum", .add_keys = add_mellum_keys},
     kGptOss,
     kGemma2,

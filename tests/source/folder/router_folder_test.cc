@@ -26,6 +26,14 @@ constexpr std::string_view kMellum = R"("num_local_experts": 4, "num_experts_per
   "norm_topk_prob": true, "sliding_window": 8)";
 constexpr std::string_view kHunyuan = R"("num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6,
   "num_shared_experts": 2, "router_scaling_factor": 2.5)";
+constexpr std::string_view kLaguna = R"("num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6,
+  "shared_expert_intermediate_size": 8, "moe_routed_scaling_factor": 2.5, "mlp_layer_types": ["dense", "sparse"])";
+constexpr std::string_view kNorth = R"("num_experts": 4, "num_experts_per_tok": 2, "num_shared_experts": 2,
+  "prefix_dense_intermediate_size": 20, "logit_scale": 0.25, "expert_selection_fn": "sigmoid",
+  "first_k_dense_replace": 1)";
+constexpr std::string_view kLing = R"("num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6,
+  "num_shared_experts": 1, "first_k_dense_replace": 1, "routed_scaling_factor": 2.5, "n_group": 2, "topk_group": 1)";
+constexpr std::string_view kSpark = R"("hidden_act": "gelu", "gate_attn_act_mode": "sigmoid")";
 constexpr std::string_view kNext = R"("num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 6,
   "shared_expert_intermediate_size": 6, "linear_num_key_heads": 2, "linear_num_value_heads": 4,
   "linear_key_head_dim": 2, "linear_value_head_dim": 1, "linear_conv_kernel_dim": 4, "norm_topk_prob": true)";
@@ -129,6 +137,46 @@ TEST_F(RouterFolder, HunyuansExpertForEveryRowIsSeveralInOne) {
   EXPECT_TRUE(source->get_bool("hy_v3.expert_weights_norm").value());
 }
 
+TEST_F(RouterFolder, LagunasHeadsDifferByLayerAndSoDoesTheRotation) {
+  configure("LagunaForCausalLM", kLaguna, R"(, "num_attention_heads_per_layer": [1, 3], "sliding_window": 8,
+    "gating": "per-head", "layer_types": ["full_attention", "sliding_attention"], "rope_parameters": {
+    "full_attention": {"rope_type": "yarn", "rope_theta": 5e5, "factor": 4.0, "partial_rotary_factor": 0.5},
+    "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}, "original_max_position_embeddings": 16})");
+  const auto source = opened();
+  EXPECT_THAT(source->get_i32_array("laguna.attention.head_count").value(), ElementsAre(1, 3));
+  EXPECT_EQ(source->get_u32("laguna.attention.head_count_kv").value(), 1U);
+  EXPECT_EQ(source->get_u32("laguna.rope.dimension_count").value(), 2U);
+  EXPECT_EQ(source->get_u32("laguna.rope.dimension_count_swa").value(), 4U);
+  EXPECT_EQ(source->get_f32("laguna.rope.freq_base_swa").value(), 1e4F);
+  EXPECT_EQ(source->get_u32("laguna.leading_dense_block_count").value(), 1U);
+  EXPECT_EQ(source->get_u32("laguna.expert_shared_feed_forward_length").value(), 8U);
+  EXPECT_EQ(source->get_f32("laguna.expert_weights_scale").value(), 2.5F);
+  EXPECT_TRUE(source->get_bool("laguna.expert_weights_norm").value());
+}
+
+TEST_F(RouterFolder, NorthsExpertsAreAsWideAsOthersFeedForwards) {
+  configure("Cohere2MoeForCausalLM", kNorth, R"(, "norm_topk_prob": false)");
+  const auto source = opened();
+  EXPECT_EQ(source->get_u32("cohere2moe.expert_feed_forward_length").value(), 8U);
+  EXPECT_EQ(source->get_u32("cohere2moe.feed_forward_length").value(), 20U);
+  EXPECT_EQ(source->get_u32("cohere2moe.expert_shared_feed_forward_length").value(), 16U);
+  EXPECT_EQ(source->get_f32("cohere2moe.logit_scale").value(), 0.25F);
+  EXPECT_FALSE(source->get_bool("cohere2moe.expert_weights_norm").value());
+}
+
+TEST_F(RouterFolder, LingsGroupsAndSparksPartsOfHeadsAreKeys) {
+  configure("BailingMoeV2ForCausalLM", kLing);
+  EXPECT_EQ(opened()->get_u32("bailingmoe2.expert_group_count").value(), 2U);
+  EXPECT_EQ(opened()->get_u32("bailingmoe2.rope.dimension_count").value(), 2U) << "half of a head";
+  EXPECT_EQ(opened()->get_u32("bailingmoe2.expert_shared_feed_forward_length").value(), 6U);
+  configure("Spark2_5ForCausalLM", kSpark, R"(, "sliding_window": 8,
+    "layer_types": ["sliding_attention", "full_attention"], "rope_parameters": {
+    "full_attention": {"rope_theta": 5e6, "partial_rotary_factor": 0.5},
+    "sliding_attention": {"rope_theta": 1e4, "partial_rotary_factor": 1.0}})");
+  EXPECT_EQ(opened()->get_u32("spark2_5.rope.dimension_count").value(), 2U);
+  EXPECT_EQ(opened()->get_u32("spark2_5.rope.dimension_count_swa").value(), 4U);
+}
+
 TEST_F(RouterFolder, ABiasForTheChoiceIsAVectorUnderEveryName) {
   struct Name {
     std::string_view model, config, name, expected;
@@ -137,6 +185,9 @@ TEST_F(RouterFolder, ABiasForTheChoiceIsAVectorUnderEveryName) {
       {"Glm4MoeForCausalLM", kGlm, "mlp.gate.e_score_correction_bias", "blk.1.exp_probs_b.bias"},
       {"Ernie4_5_MoeForCausalLM", kErnie, "mlp.gate.moe_statics.e_score_correction_bias", "blk.1.exp_probs_b.bias"},
       {"Ernie4_5_MoeForCausalLM", kErnie, "mlp.moe_statics.e_score_correction_bias", "blk.1.exp_probs_b.bias"},
+      {"LagunaForCausalLM", kLaguna, "mlp.gate.e_score_correction_bias", "blk.1.exp_probs_b.bias"},
+      {"LagunaForCausalLM", kLaguna, "mlp.experts.e_score_correction_bias", "blk.1.exp_probs_b.bias"},
+      {"BailingMoeV2ForCausalLM", kLing, "mlp.gate.expert_bias", "blk.1.exp_probs_b.bias"},
       {"HYV3ForCausalLM", kHunyuan, "mlp.e_score_correction_bias", "blk.1.exp_probs_b"},
       {"HYV3ForCausalLM", kHunyuan, "mlp.expert_bias", "blk.1.exp_probs_b"}};
   for (const auto& [model, config, name, expected] : kNames) {
@@ -158,6 +209,8 @@ TEST_F(RouterFolder, LayersThatPredictFurtherTokensAreLeftOut) {
   };
   constexpr Name kNames[] = {{"Glm4MoeForCausalLM", kGlm, "model.layers.2.eh_proj.weight"},
                              {"HYV3ForCausalLM", kHunyuan, "model.layers.2.final_layernorm.weight"},
+                             {"Cohere2MoeForCausalLM", kNorth, "model.layers.2.eh_proj.weight"},
+                             {"BailingMoeV2ForCausalLM", kLing, "model.layers.2.eh_proj.weight"},
                              {"Ernie4_5_MoeForCausalLM", kErnie, "model.mtp_block.0.input_layernorm.weight"},
                              {"Ernie4_5_MoeForCausalLM", kErnie, "model.mtp_linear_proj.0.weight"},
                              {"Qwen3NextForCausalLM", kNext, "mtp.fc.weight"}};
@@ -174,7 +227,9 @@ TEST_F(RouterFolder, LayersThatPredictFurtherTokensAreLeftOut) {
 TEST_F(RouterFolder, RefusesWhatTheFamiliesDoNotCompute) {
   constexpr std::string_view kGlmName = "Glm4MoeForCausalLM", kErnieName = "Ernie4_5_MoeForCausalLM",
                              kMellumName = "MellumForCausalLM", kHunyuanName = "HYV3ForCausalLM",
-                             kNextName = "Qwen3NextForCausalLM";
+                             kNextName = "Qwen3NextForCausalLM", kLagunaName = "LagunaForCausalLM",
+                             kNorthName = "Cohere2MoeForCausalLM", kLingName = "BailingMoeV2ForCausalLM",
+                             kSparkName = "Spark2_5ForCausalLM";
   struct Refusal {
     std::string_view model, config, more, expected;
   };
@@ -191,6 +246,19 @@ TEST_F(RouterFolder, RefusesWhatTheFamiliesDoNotCompute) {
        R"("layer_types": ["sliding_attention", "full_attention"],
           "rope_parameters": {"sliding_attention": {"rope_type": "yarn"}})",
        "rope_type is 'yarn', expected default"},
+      {kLagunaName, kLaguna, R"("moe_router_logit_softcapping": 5.0)", "moe_router_logit_softcapping is 5, expected 0"},
+      {kLagunaName, kLaguna, R"("swa_attention_sink_enabled": true)", "swa_attention_sink_enabled is true"},
+      {kLagunaName, kLaguna, R"("num_attention_heads_per_layer": [1])", "has 1 numbers, expected one for each of 2"},
+      {kLagunaName, kLaguna, R"("num_attention_heads_per_layer": [1, 0])", "layer 1 has 0, expected 1 to"},
+      {kLagunaName, kLaguna, R"("mlp_layer_types": ["sparse", "dense"])", "layer 1 is 'dense', expected sparse"},
+      {kLagunaName, kLaguna, R"("mlp_layer_types": null)", "first_k_dense_replace are missing"},
+      {kNorthName, kNorth, R"("expert_selection_fn": "softmax")", "expert_selection_fn is 'softmax', expected sigmoid"},
+      {kNorthName, kNorth, R"("shared_expert_combination_strategy": "sum")", "is 'sum', expected average"},
+      {kNorthName, kNorth, R"("prefix_dense_sliding_window_pattern": 4)", "is 4, expected 1"},
+      {kLingName, kLing, R"("use_qkv_bias": true)", "use_qkv_bias is true"},
+      {kLingName, kLing, R"("score_function": "softmax")", "score_function is 'softmax', expected sigmoid"},
+      {kSparkName, kSpark, R"("hidden_act": "silu")", "hidden_act is 'silu', expected gelu"},
+      {kSparkName, kSpark, R"("headwise_attn_output_gate": false)", "headwise_attn_output_gate is false"},
       {kHunyuanName, kHunyuan, R"("mlp_bias": true)", "mlp_bias is true"},
       {kHunyuanName, kHunyuan, R"("qk_norm": false)", "qk_norm is false"},
       {kNextName, kNext, R"("mlp_only_layers": [1])", "layers without experts are not supported"},
