@@ -34,7 +34,7 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "muse-glimmer": "MuseGlimmerForConditionalGeneration",
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
           "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM",
-          "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
+          "llama4": "Llama4ForCausalLM", "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
           "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
          "num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv",
@@ -134,6 +134,10 @@ def experts_members(keys, old):
     count, chosen = keys.get("expert_count"), keys.get("expert_used_count")
     if keys.arch == "llama":
         return {"architectures": ["MixtralForCausalLM"], "num_local_experts": count}
+    if keys.arch == "llama4":
+        return {"num_local_experts": count, "intermediate_size": width,
+                "intermediate_size_mlp": keys.get("feed_forward_length"),
+                "interleave_moe_layer_step": keys.get("interleave_moe_layer_step")}
     if keys.arch == "gpt-oss":
         return {"num_local_experts": count, "intermediate_size": width}
     if keys.arch == "ernie4_5-moe":
@@ -247,6 +251,11 @@ def config_of(keys, is_tied, old):
         config |= lfm3_members(keys)
     if keys.arch == "smollm3":
         config |= {"no_rope_layers": [int((i + 1) % 4 != 0) for i in range(keys.get("block_count"))]}
+    if keys.arch == "llama4":
+        scale = keys.get("attention.temperature_scale")
+        config |= {"attention_chunk_size": keys.get("attention.chunk_size"), "no_rope_layers": [],
+                   "use_qk_norm": keys.get("use_qk_norm") is not False, "attn_temperature_tuning": 4,
+                   "attn_scale": scale or 0.1, "floor_scale": keys.get("attention.temperature_length") or 8192}
     if keys.arch == "nanbeige":
         config |= {name: keys.get(name) for name in ("num_loops", "skip_loop_final_norm")}
     if keys.arch == "minicpm":

@@ -11,29 +11,29 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
-                 "ernie4_5-moe", "hy_v3", "lfm2", "lfm2moe",
+                 "ernie4_5-moe", "hy_v3", "llama4", "lfm2", "lfm2moe",
                  "lfm3", "nanbeige")
 SHORT_CONVS = ("lfm2", "lfm2moe", "lfm3")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
-SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe")  # where the file does not say
-NORMED_BY_KEY = ("glm4moe", "hy_v3")  # weights of experts; those of others always
+SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe", "llama4")  # where the file does not say
+NORMED_BY_KEY = ("glm4moe", "hy_v3", "llama4")  # weights of experts; those of others always
 SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
 NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-r", "cohere2", "glm4", "smollm3", "arcee",
-              "muse-glimmer", "nanbeige", *SCALED)
+              "muse-glimmer", "nanbeige", "llama4", *SCALED)
 UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
               "apertus", "deci", "qwen3vl", "qwen3vlmoe", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2",
-              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", *SHORT_CONVS, *SCALED)
+              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", "llama4", *SHORT_CONVS, *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4,
-                "muse-glimmer": 4, "mellum": 4,
+                "muse-glimmer": 4, "mellum": 4, "llama4": 4,
                 "lfm2": 0, "lfm2moe": 0, "lfm3": 0}  # of these none sees all where there is a window
 PLAIN_WINDOWS = ("olmo2", "mellum")  # whose windowed layers' positions are not stretched
-UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer")  # whose layers that see all know no positions
+UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer", "llama4")  # whose layers that see all know no positions
 NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer", "lfm3")  # of the parts, before they are added
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # post_attention_norm is of the feed-forward's input
 COHERES = ("command-r", "cohere2")  # LayerNorm, and a feed-forward that reads what attention reads
@@ -132,8 +132,11 @@ class Model:
         self.eps = self.key(f"attention.layer_norm_{'' if self.arch in LAYER_NORMS else 'rms_'}epsilon")
         self.eps_of_results = GLIMMER_POST_EPSILON if self.arch == "muse-glimmer" else self.eps
         self.split_qkv()
+        self.split_by_key_head()
         self.rope_base = self.key("rope.freq_base", 10000.0)
         self.window = self.key("attention.sliding_window", 0) if self.arch in GLOBAL_EVERY else 0
+        if self.arch == "llama4":  # attention_chunk_size of Llama4TextConfig
+            self.window = self.key("attention.chunk_size", 8192)
         self.score_cap = self.key("attn_logit_softcapping", 0)
         self.logit_cap = self.key("final_logit_softcapping", 0)
         # Llama 3's scaling, if the file has it, or that of LongRoPE for the model's whole context.
@@ -149,6 +152,18 @@ class Model:
         for name in [name for name in self.weights if name.endswith("attn_qkv.weight")]:
             for part, rows in zip("qkv", np.split(self.weights[name], ends), strict=True):
                 self.weights[name.replace("qkv", part)] = rows
+
+    def split_by_key_head(self):
+        """fix_query_key_value_ordering of Qwen3NextGatedDeltaNet: each key head has its rows of Q and K, then those of V and
+        of the gate of its value heads."""
+        for name in [name for name in self.weights if self.arch == "qwen3next" and name.endswith("ssm_in.weight")]:
+            key_heads, key_dim = self.key("ssm.group_count"), self.key("ssm.state_size")
+            rows = self.weights[name].reshape(key_heads, -1, self.width)
+            values = self.key("ssm.inner_size") // key_heads
+            parts = np.split(rows, np.cumsum([key_dim, key_dim, values]), axis=1)
+            q, k, v, gate = (part.reshape(-1, self.width) for part in parts)
+            self.weights[name.replace("ssm_in", "attn_qkv")] = np.concatenate([q, k, v])
+            self.weights[name.replace("ssm_in", "attn_gate")] = gate
 
     def context_kind(self):
         context = self.key("context_length")
@@ -259,8 +274,12 @@ class Model:
         magnitude /= 0.1 * self.key("rope.scaling.yarn_log_multiplier", 0.0) * np.log(factor) + 1
         return freq / factor * slowed + freq * (1 - slowed), magnitude
 
-    def score_scale(self, positions):
+    def score_scale(self, positions, local):
         """What each query's scores are multiplied by, [tokens, 1]."""
+        if self.arch == "llama4":  # Llama4TextAttention: attn_scale and floor_scale of the layers that see all
+            slope, floor = self.key("attention.temperature_scale", 0.1), self.key("attention.temperature_length", 8192)
+            grown = 1 + (0 if local else slope) * np.log1p((positions + 1) // floor)
+            return (grown[:, None] * self.head_dim ** -0.5).astype(np.float32)
         scalar = self.head_dim  # query_pre_attn_scalar
         if self.arch == "gemma2" and self.layers == GEMMA2_27B_LAYERS:
             scalar = self.width // self.heads
@@ -301,10 +320,14 @@ class Model:
             q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
         if self.arch != "hunyuan-dense" and self.is_rotated(layer):
             q, k = self.rope(q, positions, local), self.rope(k, positions, local)
+        if self.arch == "llama4" and local and self.key("use_qk_norm", self.key("expert_count") != 128):
+            q, k = (x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) for x in (q, k))  # Llama4TextL2Norm
         k, v = np.repeat(k, heads // kv_heads, 0), np.repeat(v, heads // kv_heads, 0)
-        scores = soft_cap((q * self.score_scale(positions)) @ k.transpose(0, 2, 1), self.score_cap)
+        scores = soft_cap((q * self.score_scale(positions, local)) @ k.transpose(0, 2, 1), self.score_cap)
         hidden = positions[None, :] > positions[:, None]
-        if local and self.window:
+        if local and self.arch == "llama4":  # of other chunks
+            hidden |= positions[:, None] // self.window != positions[None, :] // self.window
+        elif local and self.window:
             hidden |= positions[:, None] - positions[None, :] >= self.window
         scores = np.where(hidden, np.float32(-np.inf), scores)
         if p + "attn_sinks.weight" in w:  # a logit more for each head, without a value
@@ -422,7 +445,11 @@ class Model:
             weights = weights * (self.key("expert_weights_scale", 0) or 1)
         out = np.zeros_like(h)
         for row, rank in np.ndindex(*chosen.shape):
-            out[row] += weights[row, rank] * self.expert(h[row], p, chosen[row, rank])
+            weight, number = weights[row, rank], chosen[row, rank]
+            if self.arch == "llama4":  # Llama4TextMoe: of what the expert reads
+                out[row] += self.expert(weight * h[row], p, number)
+            else:
+                out[row] += weight * self.expert(h[row], p, number)
         return out
 
     def within_groups(self, worths):

@@ -86,6 +86,11 @@ def experts(shape, **names):
             for key, value in names.items()}
 
 
+def llama4(shape):
+    return {"attention_chunk_size": WINDOW, "intermediate_size_mlp": 512,
+            **experts(shape, num_local_experts="count", num_experts_per_tok="chosen", intermediate_size="width")}
+
+
 CASES = {
     "llama": Case("tiny-llama", "LlamaForCausalLM", "LlamaConfig", {}, {}),
     "llama with experts": Case("tiny-mixtral", "MixtralForCausalLM", "MixtralConfig", {},
@@ -213,6 +218,11 @@ CASES = {
                   {"router_scaling_factor": 2.0, "num_shared_experts": 1, "intermediate_size": 512,
                    **experts("tiny-hy-v3", num_experts="count", num_experts_per_tok="chosen",
                              moe_intermediate_size="width")}),
+    "llama4": Case("tiny-llama4", "Llama4ForCausalLM", "Llama4TextConfig", {"window": WINDOW}, llama4("tiny-llama4")),
+    "llama4 with dense layers": Case(
+        "tiny-llama4-dense", "Llama4ForCausalLM", "Llama4TextConfig", {"window": WINDOW},
+        {**llama4("tiny-llama4-dense"), "interleave_moe_layer_step": 2, "use_qk_norm": False, "attn_scale": 0.5,
+         "floor_scale": synth_model.LLAMA4_FLOOR}),
     "gpt-oss": Case("tiny-gpt-oss", "GptOssForCausalLM", "GptOssConfig", {"window": WINDOW, "yarn": 4.0},
                     {"rope_parameters": yarn_rope("tiny-gpt-oss", 4.0, truncate=False), "sliding_window": WINDOW,
                      **experts("tiny-gpt-oss", num_local_experts="count", num_experts_per_tok="chosen")}),

@@ -43,6 +43,8 @@ OWN_PARTS = {
     "glm4moe": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.e_score_correction"},
     "ernie4_5-moe": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.moe_statics.e_score_correction"},
     "hy_v3": SHARED_EXPERTS | {"exp_probs_b": "mlp.e_score_correction"},
+    "llama4": {f"ffn_{part}{end}": f"feed_forward.{place}{part}_proj" for part in ("gate", "up", "down")
+               for end, place in (("", ""), ("_shexp", "shared_expert."))} | {"ffn_gate_inp": "feed_forward.router"},
     "qwen3next": {"ssm_ba": "linear_attn.in_proj_ba", "attn_qkvz": "linear_attn.in_proj_qkvz"},
     "lfm2moe": LFM2 | {"ffn_gate_inp": "feed_forward.gate", "exp_probs_b": "feed_forward.expert"},
     "lfm2": LFM2,
@@ -145,7 +147,8 @@ def fused_by_key_head(layer):
 
 def fused_experts(arch, layer):
     """Takes gate, up and down of the experts out of a layer's tensors and gives the original's."""
-    place = {"gemma4": "experts", "granitemoe": "block_sparse_moe.experts", "lfm2moe": "feed_forward.experts"}.get(arch, "mlp.experts")
+    place = {"gemma4": "experts", "granitemoe": "block_sparse_moe.experts", "lfm2moe": "feed_forward.experts",
+             "llama4": "feed_forward.experts"}.get(arch, "mlp.experts")
     gate_up = layer.pop("ffn_gate_up_exps.weight", None)
     if gate_up is None:
         gate, up = layer.pop("ffn_gate_exps.weight"), layer.pop("ffn_up_exps.weight")
@@ -154,6 +157,8 @@ def fused_experts(arch, layer):
         else:
             gate_up = np.concatenate([gate, up], 1)
     down = layer.pop("ffn_down_exps.weight")
+    if arch == "llama4":
+        return {f"{place}.gate_up_proj": gate_up.swapaxes(1, 2), f"{place}.down_proj": down.swapaxes(1, 2)}
     if arch != "gpt-oss":
         return {f"{place}.gate_up_proj": gate_up, f"{place}.down_proj": down}
     biases = np.stack([layer.pop("ffn_gate_exps.bias"), layer.pop("ffn_up_exps.bias")], 2)

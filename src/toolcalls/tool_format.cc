@@ -13,7 +13,8 @@ constexpr std::array kFormats = {
     &kDeepseekR1Format,  &kDeepseekFormat, &kSolarFormat,  &kMistralFormat,   &kMistralListFormat,
     &kSeedFormat,        &kQwenFormat,     &kGlmFormat,    &kMinimaxFormat,   &kBracketedFormat,
     &kCommandFormat,     &kNemotronFormat, &kHermesFormat, &kGraniteFormat,   &kApertusFormat,
-    &kFunctionaryFormat, &kLfmFormat,      &kLlamaFormat,  &kDescribedFormat, &kGenericFormat};
+    &kFunctionaryFormat, &kLfmFormat,      &kLlamaFormat,  &kLlama4Format,    &kDescribedFormat,
+    &kGenericFormat};
 
 }  // namespace
 

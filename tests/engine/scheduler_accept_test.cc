@@ -129,7 +129,7 @@ TEST(AcceptDeathTest, MoreThanWasComputedIsABugOfTheCaller) {
 RC_GTEST_PROP(Accept, AnyPartOfAnyDraftMayBeRight, ()) {
   const int window = *rc::gen::inRange(1, 20);
   const auto windows =
-      *rc::gen::elementOf(std::vector<std::vector<int>>{{0}, {0, window}, {window}, {test::kRecurrent, 0}});
+      *rc::gen::elementOf(std::vector<std::vector<int>>{{0}, {0, window}, {window}, {test::kRecurrent, 0}, {0, test::chunks_of(window + 1)}});
   const int num_blocks = *rc::gen::inRange(6, 30);
   Harness harness({.max_step_tokens = *rc::gen::inRange(1, 20), .max_sequences = *rc::gen::inRange(1, 6)},
                   {.num_blocks = num_blocks, .windows = windows, .prefix_cache = *rc::gen::arbitrary<bool>()});

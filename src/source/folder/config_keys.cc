@@ -103,14 +103,19 @@ Result<void> add_sizes(const FamilyKeys& keys, Names activations) {
   return require_text(keys, "hidden_act", activations);
 }
 
-Result<void> add_common_keys(const FamilyKeys& keys, Names activations) {
-  OCTAVO_TRY_VOID(add_sizes(keys, activations));
+Result<void> add_head_sizes(const FamilyKeys& keys) {
   OCTAVO_TRY(const std::uint64_t heads, keys.config.size("num_attention_heads"));
   OCTAVO_TRY(const auto kv_heads, keys.config.size_if("num_key_value_heads"));
   keys.out.add_u32(keys.key("attention.head_count_kv"), kv_heads.value_or(heads));
   OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
   keys.out.add_u32(keys.key("attention.key_length"), head);
   keys.out.add_u32(keys.key("attention.value_length"), head);
+  return {};
+}
+
+Result<void> add_common_keys(const FamilyKeys& keys, Names activations) {
+  OCTAVO_TRY_VOID(add_sizes(keys, activations));
+  OCTAVO_TRY_VOID(add_head_sizes(keys));
   OCTAVO_TRY(const auto ffn, keys.config.size_if("intermediate_size"));
   if (ffn) keys.out.add_u32(keys.key("feed_forward_length"), *ffn);
   return {};
@@ -237,8 +242,8 @@ Result<std::vector<float>> rope_factors(const JsonObject& config, Math math) {
   OCTAVO_TRY(const double original, rope->number("original_max_position_embeddings"));
   OCTAVO_TRY(const auto own_base, rope->number_if("rope_theta"));
   OCTAVO_TRY(const auto base, own_base ? Result<std::optional<double>>(own_base) : config.number_if("rope_theta"));
-  if (!base || !(low > 0) || !(high > low) || !(factor >= 1) || !(original > 0))
-    return fail("{}: expected rope_theta, a factor from 1, and low_freq_factor below high_freq_factor",
+  if (!base || !(low > 0) || !(high >= low) || !(factor >= 1) || !(original > 0))
+    return fail("{}: expected rope_theta, a factor from 1, and a low_freq_factor up to high_freq_factor",
                 rope->place("rope_type"));
   OCTAVO_TRY(const std::uint64_t head, head_length(config));
   std::vector<float> factors;
@@ -246,7 +251,7 @@ Result<std::vector<float>> rope_factors(const JsonObject& config, Math math) {
     const double length =
         2 * std::numbers::pi * math.pow(*base, 2.0 * static_cast<double>(i) / static_cast<double>(head));
     const double turns = original / length;  // of this pair within the original context
-    const double smooth = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+    const double smooth = turns >= high ? 1 : std::max(0.0, (turns - low) / (high - low));  // Llama 4's are equal
     factors.push_back(static_cast<float>(1 / ((1 - smooth) / factor + smooth)));
   }
   return factors;

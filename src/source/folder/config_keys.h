@@ -18,7 +18,9 @@ using Names = std::initializer_list<std::string_view>;
 /// Layers, width, heads, vocabulary and norms' epsilon. Error: one is missing, or something that changes what the model
 /// computes has a value that is not supported; `activations` are the functions of a feed-forward that are.
 Result<void> add_sizes(const FamilyKeys& keys, Names activations = {"silu", "swish", "gelu_pytorch_tanh"});
-/// The keys above, and keys and values and the feed-forward that are alike in all layers, as in most families.
+/// Heads of keys and values, and the length of all heads.
+Result<void> add_head_sizes(const FamilyKeys& keys);
+/// All keys above, and a feed-forward that is alike in all layers, as in most families.
 Result<void> add_common_keys(const FamilyKeys& keys, Names activations = {"silu", "swish", "gelu_pytorch_tanh"});
 /// The rotation of positions: rope_parameters as transformers 5 writes them, or rope_theta and rope_scaling. Llama 3's
 /// factors are no keys: rope_factors() gives them.

@@ -216,6 +216,22 @@ constexpr Family kHunyuan3 = {.model = "HYV3ForCausalLM",
                               .own_names = kHunyuan3Names,
                               .has_layers_behind = true};
 
+constexpr TensorName kLlama4Names[] = {
+    {"feed_forward.gate_proj", "ffn_gate"},
+    {"feed_forward.up_proj", "ffn_up"},
+    {"feed_forward.down_proj", "ffn_down"},
+    {"feed_forward.router", "ffn_gate_inp"},
+    {"feed_forward.experts.gate_up_proj", "ffn_gate_exps.weight", TensorForm::kTransposedGateThenUp},
+    {"feed_forward.experts.down_proj", "ffn_down_exps.weight", TensorForm::kTransposed},
+    {"feed_forward.shared_expert.gate_proj", "ffn_gate_shexp"},
+    {"feed_forward.shared_expert.up_proj", "ffn_up_shexp"},
+    {"feed_forward.shared_expert.down_proj", "ffn_down_shexp"},
+};
+constexpr Family kLlama4 = {.model = "Llama4ForCausalLM",
+                            .architecture = "llama4",
+                            .add_keys = add_llama4_keys,
+                            .own_names = kLlama4Names};
+
 constexpr TensorName kBertNames[] = {
     {"attention.self.query", "attn_q"},
     {"attention.self.key", "attn_k"},
@@ -422,6 +438,8 @@ constexpr Family kFamilies[] = {
      .own_names = kRouterNames,
      .ties_output = true},
     {.model = "MellumForCausalLM", .architecture = "mellum", .add_keys = add_mellum_keys},
+    kLlama4,
+    with_other_parts(kLlama4, "Llama4ForConditionalGeneration"),
     kGptOss,
     kGemma2,
     kGemma3,

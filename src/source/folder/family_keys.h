@@ -49,6 +49,7 @@ Result<void> add_glm4moe_keys(const FamilyKeys& keys);
 Result<void> add_ernie4_5_moe_keys(const FamilyKeys& keys);
 Result<void> add_mellum_keys(const FamilyKeys& keys);
 Result<void> add_hy_v3_keys(const FamilyKeys& keys);
+Result<void> add_llama4_keys(const FamilyKeys& keys);
 Result<void> add_gpt_oss_keys(const FamilyKeys& keys);
 Result<void> add_gemma2_keys(const FamilyKeys& keys);
 Result<void> add_gemma3_keys(const FamilyKeys& keys);
