@@ -11,12 +11,12 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
-                 "ernie4_5-moe", "hy_v3", "llama4", "lfm2", "lfm2moe",
+                 "ernie4_5-moe", "hy_v3", "llama4", "step35", "lfm2", "lfm2moe",
                  "lfm3", "nanbeige")
 SHORT_CONVS = ("lfm2", "lfm2moe", "lfm3")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
-SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe", "llama4")  # where the file does not say
-NORMED_BY_KEY = ("glm4moe", "hy_v3", "llama4")  # weights of experts; those of others always
+SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe", "llama4", "step35")  # where the file does not say
+NORMED_BY_KEY = ("glm4moe", "hy_v3", "llama4", "step35")  # weights of experts; those of others always
 SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
 NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-r", "cohere2", "glm4", "smollm3", "arcee",
@@ -25,12 +25,12 @@ UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layer
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
               "apertus", "deci", "qwen3vl", "qwen3vlmoe", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2",
-              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", "llama4", *SHORT_CONVS, *SCALED)
+              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", "llama4", "step35", *SHORT_CONVS, *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4,
-                "muse-glimmer": 4, "mellum": 4, "llama4": 4,
+                "muse-glimmer": 4, "mellum": 4, "llama4": 4, "step35": 4,
                 "lfm2": 0, "lfm2moe": 0, "lfm3": 0}  # of these none sees all where there is a window
 PLAIN_WINDOWS = ("olmo2", "mellum")  # whose windowed layers' positions are not stretched
 UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer", "llama4")  # whose layers that see all know no positions
@@ -233,6 +233,9 @@ class Model:
             return self.rotate(x, positions, rotated, self.rope_base, local)
         if self.arch == "lfm3":  # the divisors are those of layers that see all
             return self.rotate(x, positions, rotated, self.key("rope.freq_base_swa") if local else self.rope_base, local)
+        if self.arch == "step35":  # partial_rotary_factors
+            base = self.key("rope.freq_base_swa") if local else self.rope_base
+            return self.rotate(x, positions, rotated if local else rotated // 2, base, local)
         local = local and self.arch == "gemma3"
         base = GEMMA3_LOCAL_ROPE_BASE if local else self.rope_base
         return self.rotate(x, positions, rotated, base, local)
@@ -240,8 +243,8 @@ class Model:
     def rotate(self, x, positions, rotated, base, is_plain):
         """`is_plain`: the context is not stretched."""
         freq = base ** (-2 * np.arange(rotated // 2) / rotated)
-        if self.rope_factors is not None and not (is_plain and self.arch == "lfm3"):
-            freq = freq / self.rope_factors
+        if self.rope_factors is not None and not (is_plain and self.arch in ("lfm3", "step35")):
+            freq = freq / self.rope_factors[:len(freq)]
         freq, magnitude = (freq, 1) if is_plain else self.scale_rope(freq, base)
         magnitude = magnitude * self.key("rope.scaling.attn_factor", 1.0)
         c, s = (magnitude * f(positions[:, None] * freq) for f in (np.cos, np.sin))
@@ -337,7 +340,7 @@ class Model:
             out = softmax(scores) @ v
         if gate is not None:
             out = out * sigmoid(gate)
-        if self.arch == "lfm3":  # Lfm3Attention: a gate for each head
+        if self.arch in ("lfm3", "step35"):  # Lfm3Attention, Step3p7Attention: a gate for each head
             out = out * sigmoid(h @ w[p + "attn_gate.weight"].T).T[:, :, None]
         out = out.transpose(1, 0, 2).reshape(n, -1)
         if self.arch == "muse-glimmer":
@@ -416,8 +419,13 @@ class Model:
         if self.arch == "apertus":
             return self.xielu(h @ w[p + "ffn_up.weight"].T, layer) @ w[p + "ffn_down.weight"].T
         gate, up = (h @ w[p + f"ffn_{name}.weight"].T + w.get(p + f"ffn_{name}.bias", 0) for name in ("gate", "up"))
-        gated = (gelu_tanh if self.gemma else silu)(gate) * up
+        gated = self.limited(silu(gate), up, layer, "shexp") if self.arch == "step35" else (gelu_tanh if self.gemma else silu)(gate) * up
         return gated @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)
+
+    def limited(self, gate, up, layer, kind):
+        """Step3p7MLP and Step3p7Experts of transformers: swiglu_limits_shared ("shexp") and swiglu_limits ("exp")."""
+        limit = self.of_layer(f"swiglu_clamp_{kind}", layer, 0) or np.inf
+        return np.minimum(gate, limit) * np.clip(up, -limit, limit)
 
     def xielu(self, x, layer):
         """XIELUActivation of transformers (arXiv 2411.13010)."""
@@ -476,6 +484,8 @@ class Model:
         if self.arch == "gpt-oss":  # _apply_gate of GptOssExperts
             gate, up = np.minimum(gate, SWIGLU_LIMIT), np.clip(up, -SWIGLU_LIMIT, SWIGLU_LIMIT)
             return product(gate * sigmoid(SWIGLU_SLOPE * gate) * (up + 1), "down")
+        if self.arch == "step35":
+            return product(self.limited(silu(gate), up, int(p.split(".")[1]), "exp"), "down")
         return product(silu(gate) * up, "down")
 
     def shared_expert(self, h, p):
@@ -485,7 +495,10 @@ class Model:
         if p + "ffn_gate_shexp.weight" not in w:
             return 0
         gate, up, down = (w[p + f"ffn_{name}_shexp.weight"].T for name in ("gate", "up", "down"))
-        result = (silu(h @ gate) * (h @ up)) @ down
+        gate, up = silu(h @ gate), h @ up
+        if self.arch == "step35":
+            return self.limited(gate, up, int(p.split(".")[1]), "shexp") @ down
+        result = (gate * up) @ down
         own_gate = w.get(p + "ffn_gate_inp_shexp.weight")
         return result if own_gate is None else sigmoid(h @ own_gate)[:, None] * result
 

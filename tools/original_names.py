@@ -45,6 +45,7 @@ OWN_PARTS = {
     "hy_v3": SHARED_EXPERTS | {"exp_probs_b": "mlp.e_score_correction"},
     "llama4": {f"ffn_{part}{end}": f"feed_forward.{place}{part}_proj" for part in ("gate", "up", "down")
                for end, place in (("", ""), ("_shexp", "shared_expert."))} | {"ffn_gate_inp": "feed_forward.router"},
+    "step35": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.e_score_correction", "attn_gate": "self_attn.g_proj"},
     "qwen3next": {"ssm_ba": "linear_attn.in_proj_ba", "attn_qkvz": "linear_attn.in_proj_qkvz"},
     "lfm2moe": LFM2 | {"ffn_gate_inp": "feed_forward.gate", "exp_probs_b": "feed_forward.expert"},
     "lfm2": LFM2,
@@ -67,7 +68,7 @@ NAMES = {  # of a layer, whole
     "ffn_down_exps.scale": "router.per_expert_scale",
 }
 # Architectures whose norms multiply by one more than the original's weight.
-SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe", "qwen3next")
+SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe", "qwen3next", "step35")
 SHIFTED_LAYER_NORMS = (*SHIFTED_NORMS, "muse-glimmer")  # those of layers
 # llama.cpp rotates neighbours there, the original the halves of a head.
 PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige", "arcee", "muse-glimmer")

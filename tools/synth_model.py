@@ -13,7 +13,7 @@ tokens. `--type` is the type of the 2-d layer weights (where its blocks do not d
 llama.cpp's quantize falls back to), `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
 256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4, gpt-oss, olmo2, exaone4, cohere2,
-muse-glimmer, mellum and lfm2 (0: none), and the size of llama4's chunks; `--rope-freqs`
+muse-glimmer, mellum, step35 and lfm2 (0: none), and the size of llama4's chunks; `--rope-freqs`
 adds Llama 3's per-frequency factors (those with Llama's layers); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
 rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
 those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
@@ -115,6 +115,7 @@ SHAPES = {
     "tiny-hy-v3": Shape("hy_v3", 3, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 256),
     "tiny-llama4": Shape("llama4", 4, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 2, 256),
     "tiny-llama4-dense": Shape("llama4", 4, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 2, 256),
+    "tiny-step35": Shape("step35", 5, 256, 4, 2, 64, 256, 2048, 5000000.0, False, 8, 3, 512),
     "tiny-lfm2moe": Shape("lfm2moe", 4, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-lfm2": Shape("lfm2", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-lfm3": Shape("lfm3", 6, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
@@ -180,6 +181,7 @@ ROUTERS = {
     "tiny-glm4moe-groups": Router(1, "exp_probs_b.bias", False, 2.5, (4, 2), shared_count=2),
     "tiny-ernie-moe": Router(bias="exp_probs_b.bias", leading=1, every=2, dense=(0, 2)),
     "tiny-llama4-dense": Router(every=2, dense=(0, 2)),
+    "tiny-step35": Router(bias="exp_probs_b.bias", is_normed=True, scale=1.5, leading=1, dense=(0,)),
     "tiny-lfm2moe": Router(2, "exp_probs_b.bias", leading=1, dense=(0,)),
     "lfm2-8b-a1b": Router(2, "exp_probs_b.bias", leading=2, dense=(0, 1), dense_width=7168),
     "tiny-hy-v3": Router(bias="exp_probs_b", is_normed=True, scale=2.0, dense=(0,)),
@@ -198,7 +200,7 @@ RECURRENCES = {
 
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3",
-                 "lfm2moe", "llama4")  # by a key
+                 "lfm2moe", "llama4", "step35")  # by a key
 LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige")
 PASSES = {"tiny-nanbeige": (3, False), "tiny-nanbeige-unnormed": (2, True)}  # and whether no norm stands between them
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
@@ -210,9 +212,13 @@ DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of fee
 LFM_TAPS = {"lfm2": 3, "lfm2moe": 3, "lfm3": 7}
 SHORT_CONVS = tuple(LFM_TAPS)
 LFM3_WINDOWED_BASE = 10000.0
+# Of step35: heads of the layers with a window, which are all but each fourth from the first on, the base of theirs, and
+# the limits of each layer's experts, and of its expert for every row or dense feed-forward.
+STEP_HEADS, STEP_BASE = 6, 10000.0
+STEP_LIMITS, STEP_SHARED_LIMITS = (0.0, 0.0, 0.0, 0.75, 0.5), (0.5, 0.0, 0.0, 1.0, 0.0)
 LLAMA4_FLOOR = 8  # positions within which scores do not grow
 LFM2_ATTENDS = (2, 5, 8, 10, 12, 14)  # these layers; the others are short convolutions
-WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", *SHORT_CONVS)
+WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", "step35", *SHORT_CONVS)
 NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
 COHERES = ("command-r", "cohere2")
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # the norm's name in the file
@@ -390,6 +396,8 @@ def shape_of_layer(shape, layer, router=None):
         shape = shape._replace(experts=0, ffn=router.dense_width)
     if is_short_conv(shape.arch, layer):
         return shape._replace(kv_heads=0)
+    if shape.arch == "step35" and layer % 4:
+        return shape._replace(heads=STEP_HEADS)
     if shape.arch != "deci":
         return shape
     kv_heads, ffn = DECI_LAYERS[layer % len(DECI_LAYERS)]
@@ -427,7 +435,8 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_expert_shared_feed_forward_length(shape.shared)
     layers = [shape_of_layer(shape, i) for i in range(num_layers)]
     alike = shape.arch != "deci"
-    writer.add_head_count(shape.heads if alike else [layer.heads for layer in layers])
+    same_heads = alike and shape.arch != "step35"
+    writer.add_head_count(shape.heads if same_heads else [layer.heads for layer in layers])
     writer.add_rope_freq_base(shape.rope_base)
     if shape.arch in LAYER_NORMS:
         writer.add_layer_norm_eps(1e-6)
@@ -471,6 +480,8 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_rope_scaling_attn_factors(magnitude)
     if shape.arch == "qwen2vl":
         writer.add_rope_dimension_sections([8, 12, 12, 0])
+    if shape.arch == "step35":
+        add_step(writer, num_layers)
     if shape.arch == "llama4":
         add_chunks(writer, name, window)
     if shape.arch == "apertus":
@@ -478,6 +489,13 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
             writer.add_array(f"xielu.{number}", of_layers[:num_layers])
     if shape.arch == "llama" or rotated != shape.head_dim:
         writer.add_rope_dimension_count(rotated)
+
+
+def add_step(writer, num_layers):
+    writer.add_rope_freq_base_swa(STEP_BASE)
+    writer.add_array("step35.attention.sliding_window_pattern", [i % 4 != 0 for i in range(num_layers)])
+    writer.add_array("step35.swiglu_clamp_exp", list(STEP_LIMITS[:num_layers]))
+    writer.add_array("step35.swiglu_clamp_shexp", list(STEP_SHARED_LIMITS[:num_layers]))
 
 
 def add_chunks(writer, name, size):
@@ -653,10 +671,10 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, GLIMMER_QUERY_SCALE, 0)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1, 0)
     if shape.arch in ("qwen3", "qwen3vl", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", "apertus",
-                      "glm4moe", "mellum", "hy_v3", *SHORT_CONVS, *HYBRIDS) and not recurrence and shape.kv_heads:
+                      "glm4moe", "mellum", "hy_v3", "step35", *SHORT_CONVS, *HYBRIDS) and not recurrence and shape.kv_heads:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
-    if shape.arch == "lfm3" and shape.kv_heads:
+    if shape.arch in ("lfm3", "step35") and shape.kv_heads:
         tensors.matrix(prefix + "attn_gate.weight", shape.heads, width, next(types), width**-0.5)
     if shape.arch in ("gemma2", "gemma3", "glm4", "muse-glimmer", "lfm3", *NORMS_RESULTS_ALONE):
         tensors.vector(prefix + "post_attention_norm.weight", width, 1)
@@ -756,7 +774,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         embedding = Q.F32
     else:
         embedding = Q.Q6_K if dims.width % 256 == 0 else Q.Q8_0
-    if rope_freqs and dims.arch not in (*LLAMAS, "arcee", "apertus", "llama4"):
+    if rope_freqs and dims.arch not in (*LLAMAS, "arcee", "apertus", "llama4", "step35"):
         raise ValueError(f"RoPE factors belong to {' and '.join(LLAMAS)}, not to {dims.arch}")
     if biases and dims.arch in ("gpt-oss", "gemma4"):
         raise ValueError(f"{dims.arch} has no biases beside its own")

@@ -42,6 +42,7 @@ MODELS = {
     "hy_v3": ("tiny-hy-v3", {"types": ("Q8_0", "Q4_K")}),
     "llama4": ("tiny-llama4", {"types": ("Q8_0", "Q4_K"), "window": 19}),
     "llama4 with dense layers": ("tiny-llama4-dense", {"types": ("Q8_0", "Q4_K"), "window": 19}),
+    "step35": ("tiny-step35", {"types": ("Q8_0", "Q4_K"), "window": 19}),
     "seed_oss": ("tiny-seed-oss", {"types": ("Q4_K", "Q6_K")}),
     "ernie4_5": ("tiny-ernie", {"types": ("Q4_K", "Q6_K"), "biases": True}),
     "hunyuan-dense": ("tiny-hunyuan", {"types": ("Q4_K", "Q6_K")}),

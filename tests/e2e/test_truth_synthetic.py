@@ -189,6 +189,10 @@ class FloatWeights(Truth):
                 self.check_exact(support.few_words_model(shape, types=F32, window=7, rope_freqs=True, biases=True,
                                                          factors=True))
 
+    def test_step35_with_heads_by_layer_and_feed_forwards_with_limits(self):
+        self.check_exact(support.few_words_model("tiny-step35", types=F32, window=NUM_IDS // 3))
+        self.check_exact(support.few_words_model("tiny-step35", types=F32, window=7, rope_freqs=True, factors=True))
+
     def test_mellum_with_positions_stretched_beside_windows(self):
         self.check_exact(support.few_words_model("tiny-mellum", types=F32, window=NUM_IDS // 3))
         self.check_exact(support.few_words_model("tiny-mellum", types=F32, window=NUM_IDS // 3, yarn=8.0))
