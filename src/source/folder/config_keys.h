@@ -66,7 +66,11 @@ Result<std::uint64_t> head_length(const JsonObject& config);
 Result<std::optional<JsonObject>> rope_object(const JsonObject& config, std::string_view kind_of_layer = {});
 /// Divisors of frequencies of a head in layers that see all, of which a part of the pairs is rotated.
 Result<std::vector<float>> proportional_rope_factors(const JsonObject& config, std::uint64_t head);
-/// Divisors of frequencies by which Llama 3.1 stretches its context, one for each pair of a head; empty: none.
+/// Divisors of frequencies by which Llama 3.1 stretches its context, one for each pair of `rotated` dimensions; empty:
+/// the positions are stretched in another way, or not at all. Error: one is wrong, or there is no base.
+Result<std::vector<float>> llama3_factors(const JsonObject& rope, std::optional<double> base, std::uint64_t rotated,
+                                          Math math);
+/// The same of a config's whole heads.
 Result<std::vector<float>> rope_factors(const JsonObject& config, Math math);
 
 }  // namespace octavo

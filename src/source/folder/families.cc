@@ -232,6 +232,30 @@ constexpr Family kLlama4 = {.model = "Llama4ForCausalLM",
                             .add_keys = add_llama4_keys,
                             .own_names = kLlama4Names};
 
+constexpr TensorName kStep35Names[] = {
+    {"self_attn.g_proj", "attn_gate"},
+    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+    // as the checkpoint of the hub has them
+    {"moe.gate", "ffn_gate_inp"},
+    {"moe.router_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"moe.gate_proj", "ffn_gate_exps"},
+    {"moe.up_proj", "ffn_up_exps"},
+    {"moe.down_proj", "ffn_down_exps"},
+    {"share_expert.gate_proj", "ffn_gate_shexp"},
+    {"share_expert.up_proj", "ffn_up_shexp"},
+    {"share_expert.down_proj", "ffn_down_shexp"},
+};
+constexpr Family kStep35 = {.model = "Step3p5ForCausalLM",
+                            .architecture = "step35",
+                            .add_keys = add_step35_keys,
+                            .own_names = kStep35Names,
+                            .rope_factors = step35_rope_factors,
+                            .adds_one_to_norms = true,
+                            .has_layers_behind = true};
+
 constexpr TensorName kBertNames[] = {
     {"attention.self.query", "attn_q"},
     {"attention.self.key", "attn_k"},
@@ -438,6 +462,8 @@ constexpr Family kFamilies[] = {
      .own_names = kRouterNames,
      .ties_output = true},
     {.model = "MellumForCausalLM", .architecture = "mellum", .add_keys = add_mellum_keys},
+    kStep35,
+    with_other_parts(kStep35, "Step3p7ForConditionalGeneration"),
     kLlama4,
     with_other_parts(kLlama4, "Llama4ForConditionalGeneration"),
     kGptOss,

@@ -50,6 +50,9 @@ Result<void> add_ernie4_5_moe_keys(const FamilyKeys& keys);
 Result<void> add_mellum_keys(const FamilyKeys& keys);
 Result<void> add_hy_v3_keys(const FamilyKeys& keys);
 Result<void> add_llama4_keys(const FamilyKeys& keys);
+Result<void> add_step35_keys(const FamilyKeys& keys);
+/// Those of layers that see all, which rotate half of a head.
+Result<std::vector<float>> step35_rope_factors(const JsonObject& config, Math math);
 Result<void> add_gpt_oss_keys(const FamilyKeys& keys);
 Result<void> add_gemma2_keys(const FamilyKeys& keys);
 Result<void> add_gemma3_keys(const FamilyKeys& keys);

@@ -15,7 +15,7 @@ MemorySource step35() {
   source.add("step35.rope.freq_base", 5e6F).add("step35.rope.freq_base_swa", 1e4F);
   source.add("step35.expert_count", 8U).add("step35.expert_used_count", 2U);
   source.add("step35.expert_feed_forward_length", 24U).add("step35.expert_shared_feed_forward_length", 40U);
-  source.add("step35.attention.sliding_window", 16U);
+  source.add("step35.attention.sliding_window", 16U).add("step35.attention.key_length", 16U);
   source.add_array("step35.attention.sliding_window_pattern", std::vector<bool>{false, true, true, false});
   source.add_array("step35.attention.head_count", std::vector<std::int32_t>{4, 6, 6, 4});
   source.add_array("step35.swiglu_clamp_exp", std::vector<float>{0, 0, 7, 0});
