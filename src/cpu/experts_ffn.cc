@@ -100,8 +100,8 @@ void ExpertsFfn::multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnW
   const std::array<Product, 2> products = {{{&w.router, scores_.data()}, {&w.shared_gate, shared_gates_.data()}}};
   context_.multiply(std::span(products).first(w.shared_gate.rows > 0 ? 2 : 1), stream_.input(), rows);
   if (!w.has_shared()) return;
-  shared_.compute({.width = spec.shared_width, .activation = spec.activation, .limit = spec.shared_limit}, w.shared, rows,
-                  shared_results_.data());
+  shared_.compute({.width = spec.shared_width, .activation = spec.activation, .limit = spec.shared_limit}, w.shared,
+                  rows, shared_results_.data());
 }
 
 /// The stream's h is in turn the input of the expert for every row, of the router and of the experts.

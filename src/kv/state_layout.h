@@ -23,7 +23,7 @@ namespace octavo {
 
 /// Layers that share a block table: those that look back equally far and have equal heads.
 struct KvGroup {
-  int window = 0;  // tokens; 0: all
+  int window = 0;           // tokens; 0: all
   bool is_chunked = false;  // a token sees its own chunk of `window` tokens
   int num_kv_heads = 0;
   int k_dim = 0, v_dim = 0;  // of a head

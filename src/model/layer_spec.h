@@ -92,11 +92,11 @@ struct AttentionSpec {
   int head_dim = 0;       // of Q and K
   int value_dim = 0;      // of V, and of a head's result; 0: as head_dim. Gates, and V that is K, are as wide as K
   bool is_causal = true;  // a row sees none behind it; otherwise it sees the whole sequence, which a step must have
-  int window = 0;      // tokens that a row sees, its own included; 0: all before it. Of a row that is not causal: half
-                       // of it on either side
+  int window = 0;  // tokens that a row sees, its own included; 0: all before it. Of a row that is not causal: half
+                   // of it on either side
   bool is_chunked = false;  // a row sees its own chunk of `window` tokens, up to itself (Meta, 2025: Llama 4)
-  float scale = 1;     // of scores
-  float soft_cap = 0;  // a score s becomes soft_cap tanh(s / soft_cap); 0: it stays
+  float scale = 1;          // of scores
+  float soft_cap = 0;       // a score s becomes soft_cap tanh(s / soft_cap); 0: it stays
   std::optional<AttentionTemperature> temperature = {};
   RopeSpec rope;
   Presence qkv_bias = Presence::kAbsent;
@@ -242,7 +242,8 @@ struct ExpertsFfnSpec {
                            // the mixture's result and that of the expert for every row are normed, then added
   Presence result_scales = Presence::kAbsent;  // a number for each expert, which multiplies its result
   float limit = 0, shared_limit = 0;           // as DenseFfnSpec, of experts and of the one for every row
-  bool weighs_inputs = false;  // an expert's weight multiplies what it reads in place of its result (Meta, 2025: Llama 4)
+  bool weighs_inputs =
+      false;  // an expert's weight multiplies what it reads in place of its result (Meta, 2025: Llama 4)
 };
 
 /// Stands for the mixer or the feed-forward of a layer that has none, and for which the file has no tensor.

@@ -78,8 +78,8 @@ std::uint64_t multiply_adds_of_state(const ShortConvSpec& spec) {
   return to_size(spec.taps + 2) * to_size(spec.width);  // taps, and the gates on both sides
 }
 
-/// Tokens that the rows in front of position `end` see, added up: 1, 2, 3 and so on, up to the window, where they stay or
-/// begin anew.
+/// Tokens that the rows in front of position `end` see, added up: 1, 2, 3 and so on, up to the window, where they stay
+/// or begin anew.
 double tokens_seen_before(const AttentionWork& layers, int end) {
   const auto growing = [](double rows) { return rows * (rows + 1) / 2; };
   const int window = layers.window;

@@ -512,8 +512,7 @@ Result<void> WeightLister::list_rope_factors() {
     const std::string_view name = list == RopeFactors::kOfShortContexts  ? tensor_names::kShortRopeFactors
                                   : list == RopeFactors::kOfLongContexts ? tensor_names::kLongRopeFactors
                                                                          : tensor_names::kRopeFactors;
-    return vector(std::string(name), most / 2, attention->rope.factors,
-                  list_.tensors.rope_factors);
+    return vector(std::string(name), most / 2, attention->rope.factors, list_.tensors.rope_factors);
   }
   return {};
 }

@@ -317,7 +317,7 @@ class PlainTransformer {
     const auto dim = static_cast<std::size_t>(spec.head_dim), v_dim = static_cast<std::size_t>(spec.v_dim());
     const auto shared = static_cast<std::size_t>(spec.num_heads / spec.num_kv_heads);
     const auto window = static_cast<std::size_t>(spec.window);
-    const std::size_t first = spec.is_chunked                           ? position / window * window
+    const std::size_t first = spec.is_chunked                    ? position / window * window
                               : window == 0 || position < window ? 0
                                                                  : position - window + 1;
     Row out(static_cast<std::size_t>(spec.result_width()), 0.0);

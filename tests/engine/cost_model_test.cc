@@ -54,7 +54,8 @@ TEST(CostModel, CountsWhatRowsSeeAndReadInEveryKindOfLayer) {
   EXPECT_EQ(work.rows, 3);
   EXPECT_EQ(work.logit_rows, 1);
   EXPECT_EQ(work.kv_bytes, 100 * 13 + 1 * (13 - 3) + 7 * (13 - 6) + 1000 * 13);  // positions 0, 3 and 6 to 12
-  EXPECT_EQ(work.attention_macs, 10 * (11 + 12 + 13) + 1 * (8 + 8 + 8) + 3 * (5 + 6 + 1) + 5 * 13);  // tokens seen by each row
+  EXPECT_EQ(work.attention_macs,
+            10 * (11 + 12 + 13) + 1 * (8 + 8 + 8) + 3 * (5 + 6 + 1) + 5 * 13);  // tokens seen by each row
   const StepWork no_logits = model.work(5, 4, 0);
   EXPECT_EQ(no_logits.kv_bytes, 100 * 9 + 1 * 9 + 7 * 9);
   EXPECT_EQ(no_logits.attention_macs, 10 * (6 + 7 + 8 + 9) + (6 + 7 + 8 + 8) + 3 * (6 + 1 + 2 + 3));

@@ -229,8 +229,8 @@ INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
 // A gate that is a tensor of its own; a feed-forward beside attention; norms of results alone; a router by sigmoids
 // with a bias and groups; value heads by key head; layers that run several times; chunks, and experts whose weights
 // multiply what they read; heads by layer, and feed-forwards with limits.
-const std::string kParts[] = {"muse-glimmer", "command-r", "cohere2",   "olmo2",
-                              "exaone4",      "glm4moe",   "qwen3next", "nanbeige", "llama4", "step35"};
+const std::string kParts[] = {"muse-glimmer", "command-r", "cohere2",  "olmo2",  "exaone4",
+                              "glm4moe",      "qwen3next", "nanbeige", "llama4", "step35"};
 INSTANTIATE_TEST_SUITE_P(Parts, SameBits,
                          ::testing::Combine(::testing::ValuesIn(kParts), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Parts, SameBitsOfLayouts,

@@ -168,9 +168,9 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
     EXPECT_EQ(reason("llama", routed(router)), "its router chooses by more than a softmax");
   EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].feed_forward = DenseFfnSpec{.limit = 7}; }),
             "its feed-forward has limits");
-  EXPECT_EQ(reason("llama",
-                   [](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.shared_limit = 7}; }),
-            "its feed-forward has limits");
+  EXPECT_EQ(
+      reason("llama", [](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.shared_limit = 7}; }),
+      "its feed-forward has limits");
   EXPECT_EQ(reason("llama4", [](ModelConfig& config) { config.layers[0].attention()->qk_norm_after_rope = false; }),
             "its norms of Q and K have no weights");
   EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].attention()->is_chunked = true; }),

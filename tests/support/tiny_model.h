@@ -101,7 +101,9 @@ struct TinyModel {
   // step35: layers with a window have more heads; the first one is dense, and the last ones have limits.
   bool is_step() const { return arch == "step35"; }
   bool has_window(std::uint32_t layer) const { return layer % 3 != 0; }
-  std::uint32_t heads_of(std::uint32_t layer) const { return is_step() && has_window(layer) ? heads + kv_heads : heads; }
+  std::uint32_t heads_of(std::uint32_t layer) const {
+    return is_step() && has_window(layer) ? heads + kv_heads : heads;
+  }
   // llama4: every second layer is a mixture.
   std::uint32_t experts_of(std::uint32_t layer) const {
     return (is_llama4() && layer % 2 == 0) || (is_step() && layer == 0) ? 0 : num_experts();

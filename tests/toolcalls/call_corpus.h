@@ -99,10 +99,7 @@ inline std::vector<CorpusAnswer> json_answers() {
        "",
        {{"time", "{}"}, {"time", "{}"}}},
       {"llama4", "{\"name\": \"time\", \"parameters\": {\"a\": 1}}", "", {{"time", R"({"a": 1})"}}},
-      {"llama4",
-       "<|python_start|>{\"name\": \"time\", \"parameters\": {}}<|python_end|>",
-       "",
-       {{"time", "{}"}}},
+      {"llama4", "<|python_start|>{\"name\": \"time\", \"parameters\": {}}<|python_end|>", "", {{"time", "{}"}}},
       {"llama4",
        "<|python_start|><|python_end|>{\"name\": \"time\", \"parameters\": {}}{\"name\": \"weather\", "
        "\"parameters\": {\"city\": \"Paris\"}}",

@@ -1,5 +1,5 @@
-// Step 3.5 Flash (StepFun, 2026): heads by layer, each with a gate; layers with a window rotate whole heads by a base of
-// their own, those that see all half of a head. Mixtures behind dense layers, some of whose functions have limits.
+// Step 3.5 Flash (StepFun, 2026): heads by layer, each with a gate; layers with a window rotate whole heads by a base
+// of their own, those that see all half of a head. Mixtures behind dense layers, some of whose functions have limits.
 #include "base/to_size.h"
 #include "model/architectures/architectures.h"
 #include "model/architectures/experts_keys.h"
@@ -36,9 +36,9 @@ Result<void> read_attentions(const ModelKeys& keys, ModelConfig& config) {
       attention.rope.factors = Presence::kAbsent;
       OCTAVO_TRY(attention.rope.base, keys.positive_or("rope.freq_base_swa", attention.rope.base));
       const bool has_own = keys.has("rope.dimension_count_swa");
-      OCTAVO_TRY(attention.rope.num_rotated,
-                 read_num_rotated(keys, has_own ? "rope.dimension_count_swa" : "rope.dimension_count",
-                                  attention.head_dim));
+      OCTAVO_TRY(
+          attention.rope.num_rotated,
+          read_num_rotated(keys, has_own ? "rope.dimension_count_swa" : "rope.dimension_count", attention.head_dim));
     }
     config.layers[i].mixer = attention;
   }

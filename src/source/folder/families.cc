@@ -227,10 +227,8 @@ constexpr TensorName kLlama4Names[] = {
     {"feed_forward.shared_expert.up_proj", "ffn_up_shexp"},
     {"feed_forward.shared_expert.down_proj", "ffn_down_shexp"},
 };
-constexpr Family kLlama4 = {.model = "Llama4ForCausalLM",
-                            .architecture = "llama4",
-                            .add_keys = add_llama4_keys,
-                            .own_names = kLlama4Names};
+constexpr Family kLlama4 = {
+    .model = "Llama4ForCausalLM", .architecture = "llama4", .add_keys = add_llama4_keys, .own_names = kLlama4Names};
 
 constexpr TensorName kStep35Names[] = {
     {"self_attn.g_proj", "attn_gate"},

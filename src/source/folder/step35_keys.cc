@@ -72,8 +72,8 @@ Result<HeadCounts> head_counts(const JsonObject& config, std::string_view name) 
   return counts;
 }
 
-/// A number of the layers of a kind: rope_parameters has it by kind, or a list by layer under another name; none: neither
-/// is there.
+/// A number of the layers of a kind: rope_parameters has it by kind, or a list by layer under another name; none:
+/// neither is there.
 Result<std::optional<double>> rotation_of(const JsonObject& config, bool windowed, std::string_view by_kind,
                                           std::string_view by_layer, const std::vector<bool>& is_windowed) {
   OCTAVO_TRY(const auto parameters, config.object_if("rope_parameters"));
@@ -125,9 +125,9 @@ Result<void> add_limits(const FamilyKeys& keys, std::string_view from, std::stri
 
 Result<void> add_router(const FamilyKeys& keys) {
   const JsonObject& config = keys.config;
-  OCTAVO_TRY_VOID(add_mixture_keys(keys, {name_of(config, "moe_num_experts", "n_routed_experts"),
-                                          name_of(config, "moe_top_k", "num_experts_per_tok"),
-                                          "moe_intermediate_size"}));
+  OCTAVO_TRY_VOID(
+      add_mixture_keys(keys, {name_of(config, "moe_num_experts", "n_routed_experts"),
+                              name_of(config, "moe_top_k", "num_experts_per_tok"), "moe_intermediate_size"}));
   const SizeName shared[] = {
       {name_of(config, "share_expert_dim", "share_expert_dims"), "expert_shared_feed_forward_length"}};
   OCTAVO_TRY_VOID(add_named_sizes(keys, shared));

@@ -17,8 +17,7 @@ bool is_projection(const SourceTensor& tensor) { return tensor.name.ends_with(kE
 }  // namespace
 
 SplitByKeyHead::SplitByKeyHead(std::unique_ptr<const ModelSource> model) : model_(std::move(model)) {
-  for (const SourceTensor& tensor : model_->tensors())
-    begin_ = std::max(begin_, tensor.offset + tensor.tensor.bytes());
+  for (const SourceTensor& tensor : model_->tensors()) begin_ = std::max(begin_, tensor.offset + tensor.tensor.bytes());
   end_ = begin_;
 }
 
@@ -84,10 +83,8 @@ void SplitByKeyHead::make(const SourceTensor& stored, std::string name, const He
     rows += heads.num_keys * part.rows;
   }
   made.dims = {static_cast<std::uint64_t>(stored.tensor.cols), rows};
-  made.tensor = {.type = stored.tensor.type,
-                 .rows = static_cast<std::int64_t>(rows),
-                 .cols = stored.tensor.cols,
-                 .data = {}};
+  made.tensor = {
+      .type = stored.tensor.type, .rows = static_cast<std::int64_t>(rows), .cols = stored.tensor.cols, .data = {}};
   directory_.add(std::move(made));
 }
 

@@ -1,5 +1,5 @@
-// Early files of Qwen3-Next, whose delta nets have one projection, ssm_in, with rows by key head: its Q, its K, the V of
-// its value heads and their gates. Later files have two tensors instead, which this makes of it.
+// Early files of Qwen3-Next, whose delta nets have one projection, ssm_in, with rows by key head: its Q, its K, the V
+// of its value heads and their gates. Later files have two tensors instead, which this makes of it.
 #pragma once
 
 #include <deque>
@@ -49,7 +49,7 @@ class SplitByKeyHead final : public ModelSource {
 
   std::unique_ptr<const ModelSource> model_;
   SourceDirectory directory_;
-  std::deque<std::string> names_;  // of tensors that were made
+  std::deque<std::string> names_;      // of tensors that were made
   std::uint64_t begin_ = 0, end_ = 0;  // of these, behind all that are stored
   std::vector<Run> runs_;              // in their order, without gaps
 };

@@ -1,5 +1,5 @@
-// Llama 3.1 to 3.3, and 4: an object in JSON with `parameters`, alone or behind a control token; of Llama 4 between two,
-// or behind both.
+// Llama 3.1 to 3.3, and 4: an object in JSON with `parameters`, alone or behind a control token; of Llama 4 between
+// two, or behind both.
 #include "toolcalls/formats/formats.h"
 #include "toolcalls/json_calls.h"
 

@@ -78,7 +78,8 @@ TEST(SplitByKeyHead, RowsMustFitTheHeadsAndNothingIsThereTwice) {
     return source ? "no error" : source.error().message;
   };
   EXPECT_THAT(error(early_file(kRows + 2)), HasSubstr("blk.0.ssm_in.weight has 22 rows, expected 20"));
-  EXPECT_THAT(error(early_file(kRows, true)), HasSubstr("both blk.0.ssm_in.weight and blk.0.attn_gate.weight are there"));
+  EXPECT_THAT(error(early_file(kRows, true)),
+              HasSubstr("both blk.0.ssm_in.weight and blk.0.attn_gate.weight are there"));
 }
 
 TEST(SplitByKeyHead, AFileOfAnotherArchitectureStaysAsItIs) {
