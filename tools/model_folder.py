@@ -34,7 +34,8 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "muse-glimmer": "MuseGlimmerForConditionalGeneration",
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
           "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM",
-          "llama4": "Llama4ForCausalLM", "step35": "Step3p5ForCausalLM", "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
+          "llama4": "Llama4ForCausalLM", "step35": "Step3p5ForCausalLM",
+          "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
           "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
          "num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv",
@@ -58,7 +59,8 @@ HUB_NAMES = {"ernie4_5-moe": {"mlp.gate.moe_statics": "mlp.moe_statics"},
 # The tensor of a layer that predicts a token more, which is left out: {} is the number of the model's layers.
 PREDICTING = {"qwen35": "mtp.fc.weight", "qwen35moe": "mtp.fc.weight", "qwen3next": "mtp.fc.weight",
               "mellum": "mtp.layers.0.mlp.gate.weight", "ernie4_5-moe": "model.mtp_block.0.input_layernorm.weight",
-              "step35": "model.layers.{}.eh_proj.weight", "glm4moe": "model.layers.{}.eh_proj.weight", "hy_v3": "model.layers.{}.eh_proj.weight"}
+              "step35": "model.layers.{}.eh_proj.weight",
+              "glm4moe": "model.layers.{}.eh_proj.weight", "hy_v3": "model.layers.{}.eh_proj.weight"}
 
 
 class Heads(NamedTuple):
@@ -220,8 +222,8 @@ def lfm3_members(keys):
 
 
 def step35_members(keys, old):
-    """As the hub has them (`old`), or as transformers 5 saves them. Lists have an entry for a layer that predicts a token
-    more."""
+    """As the hub has them (`old`), or as transformers 5 saves them. Lists have an entry for a layer that predicts a
+    token more."""
     windowed, heads = keys.get("attention.sliding_window_pattern"), keys.get("attention.head_count")
     of_windowed = heads[windowed.index(True)]
     members = {"layer_types": ["sliding_attention" if one else "full_attention" for one in (*windowed, False)],

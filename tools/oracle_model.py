@@ -154,8 +154,8 @@ class Model:
                 self.weights[name.replace("qkv", part)] = rows
 
     def split_by_key_head(self):
-        """fix_query_key_value_ordering of Qwen3NextGatedDeltaNet: each key head has its rows of Q and K, then those of V and
-        of the gate of its value heads."""
+        """fix_query_key_value_ordering of Qwen3NextGatedDeltaNet: each key head has its rows of Q and K, then those of V
+        and of the gate of its value heads."""
         for name in [name for name in self.weights if self.arch == "qwen3next" and name.endswith("ssm_in.weight")]:
             key_heads, key_dim = self.key("ssm.group_count"), self.key("ssm.state_size")
             rows = self.weights[name].reshape(key_heads, -1, self.width)
@@ -419,7 +419,9 @@ class Model:
         if self.arch == "apertus":
             return self.xielu(h @ w[p + "ffn_up.weight"].T, layer) @ w[p + "ffn_down.weight"].T
         gate, up = (h @ w[p + f"ffn_{name}.weight"].T + w.get(p + f"ffn_{name}.bias", 0) for name in ("gate", "up"))
-        gated = self.limited(silu(gate), up, layer, "shexp") if self.arch == "step35" else (gelu_tanh if self.gemma else silu)(gate) * up
+        if self.arch == "step35":
+            return self.limited(silu(gate), up, layer, "shexp") @ w[p + "ffn_down.weight"].T
+        gated = (gelu_tanh if self.gemma else silu)(gate) * up
         return gated @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)
 
     def limited(self, gate, up, layer, kind):

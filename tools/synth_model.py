@@ -218,7 +218,8 @@ STEP_HEADS, STEP_BASE = 6, 10000.0
 STEP_LIMITS, STEP_SHARED_LIMITS = (0.0, 0.0, 0.0, 0.75, 0.5), (0.5, 0.0, 0.0, 1.0, 0.0)
 LLAMA4_FLOOR = 8  # positions within which scores do not grow
 LFM2_ATTENDS = (2, 5, 8, 10, 12, 14)  # these layers; the others are short convolutions
-WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", "step35", *SHORT_CONVS)
+WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", "step35",
+            *SHORT_CONVS)
 NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
 COHERES = ("command-r", "cohere2")
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # the norm's name in the file
@@ -499,8 +500,8 @@ def add_step(writer, num_layers):
 
 
 def add_chunks(writer, name, size):
-    """tiny-llama4 leaves to the reader what files of llama.cpp's converter leave out; of the other one scores grow within
-    a text, its heads have no norms, and every second layer is dense."""
+    """tiny-llama4 leaves to the reader what files of llama.cpp's converter leave out; of the other one scores grow
+    within a text, its heads have no norms, and every second layer is dense."""
     writer.add_uint32("llama4.attention.chunk_size", size)
     if name == "tiny-llama4":
         return writer.add_uint32("llama4.interleave_moe_layer_step", 1)
@@ -671,7 +672,8 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, GLIMMER_QUERY_SCALE, 0)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1, 0)
     if shape.arch in ("qwen3", "qwen3vl", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", "apertus",
-                      "glm4moe", "mellum", "hy_v3", "step35", *SHORT_CONVS, *HYBRIDS) and not recurrence and shape.kv_heads:
+                      "glm4moe", "mellum", "hy_v3", "step35", *SHORT_CONVS,
+                      *HYBRIDS) and not recurrence and shape.kv_heads:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
     if shape.arch in ("lfm3", "step35") and shape.kv_heads:
