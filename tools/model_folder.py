@@ -34,6 +34,7 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "muse-glimmer": "MuseGlimmerForConditionalGeneration",
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
           "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM",
+          "llama4": "Llama4ForCausalLM", "step35": "Step3p5ForCausalLM",
           "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
           "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM",
           "laguna": "LagunaForCausalLM", "cohere2moe": "Cohere2MoeForCausalLM",
@@ -53,6 +54,8 @@ PARTS_OF_EXPERT = {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
 PARTS_OF_MIXTRAL = {"gate": "w1", "up": "w3", "down": "w2"}
 # Parts of names that checkpoints on the hub have otherwise than the modules of transformers 5.
 HUB_NAMES = {"ernie4_5-moe": {"mlp.gate.moe_statics": "mlp.moe_statics"},
+             "step35": {"mlp.gate.weight": "moe.gate.weight", "mlp.shared_experts": "share_expert",
+                        "mlp.gate.e_score_correction_bias": "moe.router_bias"},
              "hy_v3": {"mlp.gate.weight": "mlp.router.gate.weight", "mlp.shared_experts": "mlp.shared_mlp",
                        "mlp.e_score_correction_bias": "mlp.expert_bias"},
              "laguna": {"mlp.gate.e_score_correction": "mlp.experts.e_score_correction",
@@ -60,6 +63,7 @@ HUB_NAMES = {"ernie4_5-moe": {"mlp.gate.moe_statics": "mlp.moe_statics"},
 # The tensor of a layer that predicts a token more, which is left out: {} is the number of the model's layers.
 PREDICTING = {"qwen35": "mtp.fc.weight", "qwen35moe": "mtp.fc.weight", "qwen3next": "mtp.fc.weight",
               "mellum": "mtp.layers.0.mlp.gate.weight", "ernie4_5-moe": "model.mtp_block.0.input_layernorm.weight",
+              "step35": "model.layers.{}.eh_proj.weight",
               "glm4moe": "model.layers.{}.eh_proj.weight", "hy_v3": "model.layers.{}.eh_proj.weight",
               "cohere2moe": "model.layers.{}.eh_proj.weight", "bailingmoe2": "model.layers.{}.eh_proj.weight"}
 
@@ -146,6 +150,12 @@ def experts_members(keys, old):
     count, chosen = keys.get("expert_count"), keys.get("expert_used_count")
     if keys.arch == "llama":
         return {"architectures": ["MixtralForCausalLM"], "num_local_experts": count}
+    if keys.arch == "step35":
+        return {}
+    if keys.arch == "llama4":
+        return {"num_local_experts": count, "intermediate_size": width,
+                "intermediate_size_mlp": keys.get("feed_forward_length"),
+                "interleave_moe_layer_step": keys.get("interleave_moe_layer_step")}
     if keys.arch == "gpt-oss":
         return {"num_local_experts": count, "intermediate_size": width}
     if keys.arch == "ernie4_5-moe":
@@ -244,6 +254,31 @@ def lfm3_members(keys):
             "rope_parameters": rope}
 
 
+def step35_members(keys, old):
+    """As the hub has them (`old`), or as transformers 5 saves them. Lists have an entry for a layer that predicts a
+    token more."""
+    windowed, heads = keys.get("attention.sliding_window_pattern"), keys.get("attention.head_count")
+    of_windowed = heads[windowed.index(True)]
+    members = {"layer_types": ["sliding_attention" if one else "full_attention" for one in (*windowed, False)],
+               "num_attention_heads": heads[windowed.index(False)],
+               "swiglu_limits": [limit or None for limit in keys.get("swiglu_clamp_exp")],
+               "swiglu_limits_shared": [*keys.get("swiglu_clamp_shexp"), None],
+               "share_expert_dim": keys.get("expert_shared_feed_forward_length"),
+               "moe_intermediate_size": keys.get("expert_feed_forward_length"),
+               "moe_router_scaling_factor": keys.get("expert_weights_scale")}
+    bases = keys.get("rope.freq_base"), keys.get("rope.freq_base_swa")
+    if old:
+        return members | {"moe_num_experts": keys.get("expert_count"), "moe_top_k": keys.get("expert_used_count"),
+                          "num_attention_groups": keys.get("attention.head_count_kv"),
+                          "attention_other_setting": {"num_attention_heads": of_windowed},
+                          "rope_theta": [bases[one] for one in windowed], "rope_parameters": None,
+                          "partial_rotary_factors": [1.0 if one else 0.5 for one in windowed]}
+    return members | {"n_routed_experts": keys.get("expert_count"), "num_sliding_attention_heads": of_windowed,
+                      "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": bases[0],
+                                                             "partial_rotary_factor": 0.5},
+                                          "sliding_attention": {"rope_type": "default", "rope_theta": bases[1]}}}
+
+
 def config_of(keys, is_tied, old):
     config = {name: keys.get(suffix) for name, suffix in SIZES.items()}
     config = {name: value for name, value in config.items() if value is not None}
@@ -284,6 +319,13 @@ def config_of(keys, is_tied, old):
         config |= lfm3_members(keys)
     if keys.arch == "smollm3":
         config |= {"no_rope_layers": [int((i + 1) % 4 != 0) for i in range(keys.get("block_count"))]}
+    if keys.arch == "step35":
+        config |= step35_members(keys, old)
+    if keys.arch == "llama4":
+        scale = keys.get("attention.temperature_scale")
+        config |= {"attention_chunk_size": keys.get("attention.chunk_size"), "no_rope_layers": [],
+                   "use_qk_norm": keys.get("use_qk_norm") is not False, "attn_temperature_tuning": 4,
+                   "attn_scale": scale or 0.1, "floor_scale": keys.get("attention.temperature_length") or 8192}
     if keys.arch == "nanbeige":
         config |= {name: keys.get(name) for name in ("num_loops", "skip_loop_final_norm")}
     if keys.arch == "minicpm":
@@ -300,6 +342,10 @@ def config_of(keys, is_tied, old):
 def apart(name, data, arch):
     """A tensor of experts as transformers 4 saves them: one for each expert."""
     layer, part = name.split("mlp.experts.")
+    if arch == "step35":  # which has them in one tensor all the same
+        parts = {"down": data} if part == "down_proj" else dict(zip(("gate", "up"), np.split(data, 2, 1)))
+        yield from ((f"{layer}moe.{kind}_proj.weight", matrices) for kind, matrices in parts.items())
+        return
     place, names = ("block_sparse_moe", PARTS_OF_MIXTRAL) if arch == "llama" else ("mlp", PARTS_OF_EXPERT)
     parts = {"down": data} if part == "down_proj" else dict(zip(("gate", "up"), np.split(data, 2, 1)))
     for kind, matrices in parts.items():

@@ -13,38 +13,40 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
-                 "ernie4_5-moe", "hy_v3", "lfm2", "lfm2moe",
+                 "ernie4_5-moe", "hy_v3", "llama4", "step35", "lfm2", "lfm2moe",
                  "lfm3", "nanbeige", "laguna", "spark2_5", "cohere2moe", "bailingmoe2")
 SHORT_CONVS = ("lfm2", "lfm2moe", "lfm3")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
-SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe", "laguna", "cohere2moe")  # where the file does not say
-NORMED_BY_KEY = ("glm4moe", "hy_v3", "laguna", "cohere2moe", "bailingmoe2")  # weights of experts; those of others always
+# Where the file does not say.
+SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe", "llama4", "step35", "laguna", "cohere2moe")
+# Weights of experts; those of others always.
+NORMED_BY_KEY = ("glm4moe", "hy_v3", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2")
 SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
 NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-r", "cohere2", "glm4", "smollm3", "arcee",
-              "muse-glimmer", "nanbeige", "cohere2moe", *SCALED)
+              "muse-glimmer", "nanbeige", "llama4", "cohere2moe", *SCALED)
 UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
               "apertus", "deci", "qwen3vl", "qwen3vlmoe", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2",
-              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", "laguna", "spark2_5", "bailingmoe2",
-              *SHORT_CONVS, *SCALED)
+              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", "llama4", "step35", "laguna", "spark2_5",
+              "bailingmoe2", *SHORT_CONVS, *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4,
-                "muse-glimmer": 4, "mellum": 4, "laguna": 4, "spark2_5": 4, "cohere2moe": 4,
+                "muse-glimmer": 4, "mellum": 4, "llama4": 4, "step35": 4, "laguna": 4, "spark2_5": 4, "cohere2moe": 4,
                 "lfm2": 0, "lfm2moe": 0, "lfm3": 0}  # of these none sees all where there is a window
 FIRST_IS_GLOBAL = ("laguna", "cohere2moe")  # of each four layers; of others the last
 PLAIN_WINDOWS = ("olmo2", "mellum", "laguna")  # whose windowed layers' positions are not stretched
-UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer")  # whose layers that see all know no positions
+UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer", "llama4")  # whose layers that see all know no positions
 NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer", "lfm3")  # of the parts, before they are added
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # post_attention_norm is of the feed-forward's input
 COHERES = ("command-r", "cohere2", "cohere2moe")  # LayerNorm, and a feed-forward that reads what attention reads
 LAYER_NORMS = (*COHERES, "starcoder2", "stablelm")
 GATE_IN_UP = ("glm4", "phi3")
 QKV_IN_ONE = ("phi3", "bailingmoe2", "spark2_5")
-GATED_RESULTS = ("muse-glimmer", "laguna", "spark2_5", "lfm3")  # a gate with a matrix of its own behind attention
+GATED_RESULTS = ("muse-glimmer", "laguna", "spark2_5", "step35", "lfm3")  # a gate with a matrix of its own behind attention
 GLIMMER_POST_EPSILON = 1e-8  # post_norm_eps of MuseGlimmerTextConfig
 SWIGLU_SLOPE, SWIGLU_LIMIT = 1.702, 7.0  # alpha and limit of GptOssExperts
 
@@ -146,8 +148,11 @@ class Model:
         self.eps = self.key(f"attention.layer_norm_{'' if self.is_layer_norm else 'rms_'}epsilon")
         self.eps_of_results = GLIMMER_POST_EPSILON if self.arch == "muse-glimmer" else self.eps
         self.split_qkv()
+        self.split_by_key_head()
         self.rope_base = self.key("rope.freq_base", 10000.0)
         self.window = self.key("attention.sliding_window", 0) if self.arch in GLOBAL_EVERY else 0
+        if self.arch == "llama4":  # attention_chunk_size of Llama4TextConfig
+            self.window = self.key("attention.chunk_size", 8192)
         self.score_cap = self.key("attn_logit_softcapping", 0)
         self.logit_cap = self.key("final_logit_softcapping", 0)
         # Llama 3's scaling, if the file has it, or that of LongRoPE for the model's whole context.
@@ -163,6 +168,18 @@ class Model:
         for name in [name for name in self.weights if name.endswith("attn_qkv.weight")]:
             for part, rows in zip("qkv", np.split(self.weights[name], ends), strict=True):
                 self.weights[name.replace("qkv", part)] = rows
+
+    def split_by_key_head(self):
+        """fix_query_key_value_ordering of Qwen3NextGatedDeltaNet: each key head has its rows of Q and K, then those of V
+        and of the gate of its value heads."""
+        for name in [name for name in self.weights if self.arch == "qwen3next" and name.endswith("ssm_in.weight")]:
+            key_heads, key_dim = self.key("ssm.group_count"), self.key("ssm.state_size")
+            rows = self.weights[name].reshape(key_heads, -1, self.width)
+            values = self.key("ssm.inner_size") // key_heads
+            parts = np.split(rows, np.cumsum([key_dim, key_dim, values]), axis=1)
+            q, k, v, gate = (part.reshape(-1, self.width) for part in parts)
+            self.weights[name.replace("ssm_in", "attn_qkv")] = np.concatenate([q, k, v])
+            self.weights[name.replace("ssm_in", "attn_gate")] = gate
 
     def context_kind(self):
         context = self.key("context_length")
@@ -237,6 +254,9 @@ class Model:
             return self.rotate(x, positions, rotated, self.rope_base, local)
         if self.arch == "lfm3":  # the divisors are those of layers that see all
             return self.rotate(x, positions, rotated, self.key("rope.freq_base_swa") if local else self.rope_base, local)
+        if self.arch == "step35":  # partial_rotary_factors
+            base = self.key("rope.freq_base_swa") if local else self.rope_base
+            return self.rotate(x, positions, rotated if local else rotated // 2, base, local)
         local = local and self.arch == "gemma3"
         base = GEMMA3_LOCAL_ROPE_BASE if local else self.rope_base
         return self.rotate(x, positions, rotated, base, local)
@@ -244,8 +264,8 @@ class Model:
     def rotate(self, x, positions, rotated, base, is_plain):
         """`is_plain`: the context is not stretched."""
         freq = base ** (-2 * np.arange(rotated // 2) / rotated)
-        if self.rope_factors is not None and not (is_plain and self.arch == "lfm3"):
-            freq = freq / self.rope_factors
+        if self.rope_factors is not None and not (is_plain and self.arch in ("lfm3", "step35")):
+            freq = freq / self.rope_factors[:len(freq)]
         freq, magnitude = (freq, 1) if is_plain else self.scale_rope(freq, base)
         magnitude = magnitude * self.key("rope.scaling.attn_factor", 1.0)
         c, s = (magnitude * f(positions[:, None] * freq) for f in (np.cos, np.sin))
@@ -278,8 +298,12 @@ class Model:
         magnitude /= 0.1 * self.key("rope.scaling.yarn_log_multiplier", 0.0) * np.log(factor) + 1
         return freq / factor * slowed + freq * (1 - slowed), magnitude
 
-    def score_scale(self, positions):
+    def score_scale(self, positions, local):
         """What each query's scores are multiplied by, [tokens, 1]."""
+        if self.arch == "llama4":  # Llama4TextAttention: attn_scale and floor_scale of the layers that see all
+            slope, floor = self.key("attention.temperature_scale", 0.1), self.key("attention.temperature_length", 8192)
+            grown = 1 + (0 if local else slope) * np.log1p((positions + 1) // floor)
+            return (grown[:, None] * self.head_dim ** -0.5).astype(np.float32)
         scalar = self.head_dim  # query_pre_attn_scalar
         if self.arch == "gemma2" and self.layers == GEMMA2_27B_LAYERS:
             scalar = self.width // self.heads
@@ -321,10 +345,14 @@ class Model:
             q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
         if self.arch != "hunyuan-dense" and self.is_rotated(layer):
             q, k = self.rope(q, positions, local), self.rope(k, positions, local)
+        if self.arch == "llama4" and local and self.key("use_qk_norm", self.key("expert_count") != 128):
+            q, k = (x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) for x in (q, k))  # Llama4TextL2Norm
         k, v = np.repeat(k, heads // kv_heads, 0), np.repeat(v, heads // kv_heads, 0)
-        scores = soft_cap((q * self.score_scale(positions)) @ k.transpose(0, 2, 1), self.score_cap)
+        scores = soft_cap((q * self.score_scale(positions, local)) @ k.transpose(0, 2, 1), self.score_cap)
         hidden = positions[None, :] > positions[:, None]
-        if local and self.window:
+        if local and self.arch == "llama4":  # of other chunks
+            hidden |= positions[:, None] // self.window != positions[None, :] // self.window
+        elif local and self.window:
             hidden |= positions[:, None] - positions[None, :] >= self.window
         scores = np.where(hidden, np.float32(-np.inf), scores)
         if p + "attn_sinks.weight" in w:  # a logit more for each head, without a value
@@ -415,8 +443,15 @@ class Model:
         if self.arch == "apertus":
             return self.xielu(h @ w[p + "ffn_up.weight"].T, layer) @ w[p + "ffn_down.weight"].T
         gate, up = (h @ w[p + f"ffn_{name}.weight"].T + w.get(p + f"ffn_{name}.bias", 0) for name in ("gate", "up"))
+        if self.arch == "step35":
+            return self.limited(silu(gate), up, layer, "shexp") @ w[p + "ffn_down.weight"].T
         gated = (gelu_tanh if self.gemma else gelu if self.arch == "spark2_5" else silu)(gate) * up
         return gated @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)
+
+    def limited(self, gate, up, layer, kind):
+        """Step3p7MLP and Step3p7Experts of transformers: swiglu_limits_shared ("shexp") and swiglu_limits ("exp")."""
+        limit = self.of_layer(f"swiglu_clamp_{kind}", layer, 0) or np.inf
+        return np.minimum(gate, limit) * np.clip(up, -limit, limit)
 
     def xielu(self, x, layer):
         """XIELUActivation of transformers (arXiv 2411.13010)."""
@@ -444,7 +479,11 @@ class Model:
             weights = weights * (self.key("expert_weights_scale", 0) or 1)
         out = np.zeros_like(h)
         for row, rank in np.ndindex(*chosen.shape):
-            out[row] += weights[row, rank] * self.expert(h[row], p, chosen[row, rank])
+            weight, number = weights[row, rank], chosen[row, rank]
+            if self.arch == "llama4":  # Llama4TextMoe: of what the expert reads
+                out[row] += self.expert(weight * h[row], p, number)
+            else:
+                out[row] += weight * self.expert(h[row], p, number)
         return out
 
     def within_groups(self, worths):
@@ -471,6 +510,8 @@ class Model:
         if self.arch == "gpt-oss":  # _apply_gate of GptOssExperts
             gate, up = np.minimum(gate, SWIGLU_LIMIT), np.clip(up, -SWIGLU_LIMIT, SWIGLU_LIMIT)
             return product(gate * sigmoid(SWIGLU_SLOPE * gate) * (up + 1), "down")
+        if self.arch == "step35":
+            return product(self.limited(silu(gate), up, int(p.split(".")[1]), "exp"), "down")
         return product(silu(gate) * up, "down")
 
     def shared_expert(self, h, p):
@@ -480,7 +521,10 @@ class Model:
         if p + "ffn_gate_shexp.weight" not in w:
             return 0
         gate, up, down = (w[p + f"ffn_{name}_shexp.weight"].T for name in ("gate", "up", "down"))
-        result = (silu(h @ gate) * (h @ up)) @ down
+        gate, up = silu(h @ gate), h @ up
+        if self.arch == "step35":
+            return self.limited(gate, up, int(p.split(".")[1]), "shexp") @ down
+        result = (gate * up) @ down
         own_gate = w.get(p + "ffn_gate_inp_shexp.weight")
         return result if own_gate is None else sigmoid(h @ own_gate)[:, None] * result
 

@@ -120,6 +120,11 @@ def north(shape, **more):
             **experts(shape, num_experts="count", num_experts_per_tok="chosen"), **more}
 
 
+def llama4(shape):
+    return {"attention_chunk_size": WINDOW, "intermediate_size_mlp": 512,
+            **experts(shape, num_local_experts="count", num_experts_per_tok="chosen", intermediate_size="width")}
+
+
 CASES = {
     "llama": Case("tiny-llama", "LlamaForCausalLM", "LlamaConfig", {}, {}),
     "llama with experts": Case("tiny-mixtral", "MixtralForCausalLM", "MixtralConfig", {},
@@ -257,6 +262,23 @@ CASES = {
     "cohere2moe with RMSNorm": Case(
         "tiny-north-rms", "Cohere2MoeForCausalLM", "Cohere2MoeConfig", {"window": WINDOW},
         north("tiny-north-rms", norm_topk_prob=False)),
+    "llama4": Case("tiny-llama4", "Llama4ForCausalLM", "Llama4TextConfig", {"window": WINDOW}, llama4("tiny-llama4")),
+    "llama4 with dense layers": Case(
+        "tiny-llama4-dense", "Llama4ForCausalLM", "Llama4TextConfig", {"window": WINDOW},
+        {**llama4("tiny-llama4-dense"), "interleave_moe_layer_step": 2, "use_qk_norm": False, "attn_scale": 0.5,
+         "floor_scale": synth_model.LLAMA4_FLOOR}),
+    "step35": Case("tiny-step35", "Step3p7ForConditionalGeneration", "Step3p7Config", {"window": WINDOW},
+                   {"rope_parameters": {"full_attention": default_rope(5e6, partial_rotary_factor=0.5),
+                                        "sliding_attention": default_rope(synth_model.STEP_BASE)},
+                    "layer_types": [f"{'sliding' if i % 4 else 'full'}_attention" for i in range(5)],
+                    "mlp_layer_types": ["dense", *4 * ["sparse"]], "sliding_window": WINDOW, "pad_token_id": 0,
+                    "num_sliding_attention_heads": synth_model.STEP_HEADS, "moe_router_scaling_factor": 1.5,
+                    "swiglu_limits": list(synth_model.STEP_LIMITS), "intermediate_size": 512,
+                    "swiglu_limits_shared": list(synth_model.STEP_SHARED_LIMITS),
+                    **experts("tiny-step35", n_routed_experts="count", num_experts_per_tok="chosen",
+                              moe_intermediate_size="width", share_expert_dim="shared")},
+                   {"vision_config": {"num_hidden_layers": 1, "hidden_size": 32, "num_attention_heads": 2,
+                                      "intermediate_size": 32}}),
     "gpt-oss": Case("tiny-gpt-oss", "GptOssForCausalLM", "GptOssConfig", {"window": WINDOW, "yarn": 4.0},
                     {"rope_parameters": yarn_rope("tiny-gpt-oss", 4.0, truncate=False), "sliding_window": WINDOW,
                      **experts("tiny-gpt-oss", num_local_experts="count", num_experts_per_tok="chosen")}),

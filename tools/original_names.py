@@ -50,6 +50,9 @@ OWN_PARTS = {
                                      "exp_probs_b": "mlp.gate.expert"},
     "spark2_5": {"attn_qkv": "self_attn.q_k_v_proj", "attn_output": "self_attn.out_proj",
                  "attn_gate": "self_attn.g_proj"},
+    "llama4": {f"ffn_{part}{end}": f"feed_forward.{place}{part}_proj" for part in ("gate", "up", "down")
+               for end, place in (("", ""), ("_shexp", "shared_expert."))} | {"ffn_gate_inp": "feed_forward.router"},
+    "step35": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.e_score_correction", "attn_gate": "self_attn.g_proj"},
     "qwen3next": {"ssm_ba": "linear_attn.in_proj_ba", "attn_qkvz": "linear_attn.in_proj_qkvz"},
     "lfm2moe": LFM2 | {"ffn_gate_inp": "feed_forward.gate", "exp_probs_b": "feed_forward.expert"},
     "lfm2": LFM2,
@@ -74,7 +77,7 @@ NAMES = {  # of a layer, whole
     "ffn_down_exps.scale": "router.per_expert_scale",
 }
 # Architectures whose norms multiply by one more than the original's weight.
-SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe", "qwen3next")
+SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe", "qwen3next", "step35")
 SHIFTED_LAYER_NORMS = (*SHIFTED_NORMS, "muse-glimmer")  # those of layers
 # llama.cpp rotates neighbours there, the original the halves of a head.
 PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige", "arcee", "muse-glimmer")
@@ -154,7 +157,8 @@ def fused_by_key_head(layer):
 
 def fused_experts(arch, layer):
     """Takes gate, up and down of the experts out of a layer's tensors and gives the original's."""
-    place = {"gemma4": "experts", "granitemoe": "block_sparse_moe.experts", "lfm2moe": "feed_forward.experts"}.get(arch, "mlp.experts")
+    place = {"gemma4": "experts", "granitemoe": "block_sparse_moe.experts", "lfm2moe": "feed_forward.experts",
+             "llama4": "feed_forward.experts"}.get(arch, "mlp.experts")
     gate_up = layer.pop("ffn_gate_up_exps.weight", None)
     if gate_up is None:
         gate, up = layer.pop("ffn_gate_exps.weight"), layer.pop("ffn_up_exps.weight")
@@ -163,6 +167,8 @@ def fused_experts(arch, layer):
         else:
             gate_up = np.concatenate([gate, up], 1)
     down = layer.pop("ffn_down_exps.weight")
+    if arch == "llama4":
+        return {f"{place}.gate_up_proj": gate_up.swapaxes(1, 2), f"{place}.down_proj": down.swapaxes(1, 2)}
     if arch != "gpt-oss":
         return {f"{place}.gate_up_proj": gate_up, f"{place}.down_proj": down}
     biases = np.stack([layer.pop("ffn_gate_exps.bias"), layer.pop("ffn_up_exps.bias")], 2)

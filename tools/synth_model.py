@@ -9,10 +9,12 @@ a real model of the same shape, and any two engines must agree on its logits.
                    [--linear 4 | --yarn 4] [--biases] [--factors] [--pattern 1,1,0] [--head] [--words 2000]
 
 Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
-tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
+tokens. `--type` is the type of the 2-d layer weights (where its blocks do not divide a matrix's rows, the one that
+llama.cpp's quantize falls back to), `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
 256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4, gpt-oss, olmo2, exaone4, cohere2,
-muse-glimmer, mellum, laguna, spark2_5, cohere2moe and lfm2 (0: none); `--rope-freqs`
+muse-glimmer, mellum, laguna, spark2_5, cohere2moe, step35 and lfm2 (0: none), and the size of llama4's chunks;
+`--rope-freqs`
 adds Llama 3's per-frequency factors (those with Llama's layers); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
 rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
 those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
@@ -109,11 +111,15 @@ SHAPES = {
     "tiny-qwen35": Shape("qwen35", 4, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
     "tiny-qwen35moe": Shape("qwen35moe", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
     "tiny-qwen3next": Shape("qwen3next", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
+    "tiny-qwen3next-early": Shape("qwen3next", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
     "tiny-glm4moe": Shape("glm4moe", 3, 256, 4, 2, 64, 256, 2048, 1000000.0, False, 8, 3, 256),
     "tiny-glm4moe-groups": Shape("glm4moe", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, False, 12, 3, 512),
     "tiny-mellum": Shape("mellum", 4, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 3),
     "tiny-ernie-moe": Shape("ernie4_5-moe", 4, 256, 4, 2, 64, 256, 2048, 500000.0, True, 8, 3, 512),
     "tiny-hy-v3": Shape("hy_v3", 3, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 256),
+    "tiny-llama4": Shape("llama4", 4, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 2, 256),
+    "tiny-llama4-dense": Shape("llama4", 4, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 2, 256),
+    "tiny-step35": Shape("step35", 5, 256, 4, 2, 64, 256, 2048, 5000000.0, False, 8, 3, 512),
     "tiny-lfm2moe": Shape("lfm2moe", 4, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-lfm2": Shape("lfm2", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-lfm3": Shape("lfm3", 6, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
@@ -145,6 +151,7 @@ SHAPES = {
     "granite-4.1-3b": Shape("granite", 40, 2560, 40, 8, 64, 8192, 131072, 10000000.0, True),
     "muse-glimmer-30b": Shape("muse-glimmer", 52, 6656, 32, 2, 128, 19968, 131072, 500000.0, False),
     "qwen3-coder-next": Shape("qwen3next", 48, 2048, 16, 2, 256, 512, 262144, 10000000.0, False, 512, 10, 512),
+    "glm-4.5-air": Shape("glm4moe", 46, 4096, 96, 8, 128, 1408, 131072, 1000000.0, False, 128, 8, 1408),
     "lfm2-8b-a1b": Shape("lfm2moe", 24, 2048, 32, 8, 64, 1792, 128000, 1000000.0, True, 32, 4),
     "lfm2.5-1.2b": Shape("lfm2", 16, 2048, 32, 8, 64, 8192, 128000, 1000000.0, True),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
@@ -159,6 +166,7 @@ class Recurrence(NamedTuple):
     value_dim: int
     taps: int = 4
     attention_every: int = 4  # layers 3, 7, ... attend
+    is_early: bool = False  # one projection, whose rows lie by key head
 
     def channels(self):
         return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
@@ -180,8 +188,11 @@ class Router(NamedTuple):
 
 ROUTERS = {
     "tiny-glm4moe": Router(2, "exp_probs_b.bias", True, 1.5, shared_count=1, leading=1, dense=(0,)),
+    "glm-4.5-air": Router(2, "exp_probs_b.bias", True, 1.0, shared_count=1, leading=1, dense=(0,), dense_width=10944),
     "tiny-glm4moe-groups": Router(1, "exp_probs_b.bias", False, 2.5, (4, 2), shared_count=2),
     "tiny-ernie-moe": Router(bias="exp_probs_b.bias", leading=1, every=2, dense=(0, 2)),
+    "tiny-llama4-dense": Router(every=2, dense=(0, 2)),
+    "tiny-step35": Router(bias="exp_probs_b.bias", is_normed=True, scale=1.5, leading=1, dense=(0,)),
     "tiny-lfm2moe": Router(2, "exp_probs_b.bias", leading=1, dense=(0,)),
     "lfm2-8b-a1b": Router(2, "exp_probs_b.bias", leading=2, dense=(0, 1), dense_width=7168),
     "tiny-hy-v3": Router(bias="exp_probs_b", is_normed=True, scale=2.0, dense=(0,)),
@@ -194,6 +205,7 @@ ROUTERS = {
 
 RECURRENCES = {
     "tiny-qwen3next": Recurrence(2, 4, 64, 64),
+    "tiny-qwen3next-early": Recurrence(2, 4, 64, 64, is_early=True),
     "tiny-qwen35": Recurrence(2, 4, 64, 64),
     "tiny-qwen35moe": Recurrence(2, 4, 64, 64),
     "qwen3-coder-next": Recurrence(16, 32, 128, 128),
@@ -204,7 +216,7 @@ RECURRENCES = {
 
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3",
-                 "lfm2moe", "laguna", "cohere2moe", "bailingmoe2")  # by a key
+                 "lfm2moe", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2")  # by a key
 LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige")
 PASSES = {"tiny-nanbeige": (3, False), "tiny-nanbeige-unnormed": (2, True)}  # and whether no norm stands between them
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
@@ -216,11 +228,16 @@ DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of fee
 LFM_TAPS = {"lfm2": 3, "lfm2moe": 3, "lfm3": 7}
 SHORT_CONVS = tuple(LFM_TAPS)
 LFM3_WINDOWED_BASE = 10000.0
+# Of step35: heads of the layers with a window, which are all but each fourth from the first on, the base of theirs, and
+# the limits of each layer's experts, and of its expert for every row or dense feed-forward.
+STEP_HEADS, STEP_BASE = 6, 10000.0
+STEP_LIMITS, STEP_SHARED_LIMITS = (0.0, 0.0, 0.0, 0.75, 0.5), (0.5, 0.0, 0.0, 1.0, 0.0)
+LLAMA4_FLOOR = 8  # positions within which scores do not grow
 LFM2_ATTENDS = (2, 5, 8, 10, 12, 14)  # these layers; the others are short convolutions
 # The base of the rotation in layers with a window, and the part of a head that is rotated there.
 WINDOWED_ROPES = {"laguna": (10000.0, 1), "spark2_5": (20000.0, 3 / 4)}
-WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", "laguna", "spark2_5",
-            "cohere2moe", *SHORT_CONVS)
+WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", "step35", "laguna",
+            "spark2_5", "cohere2moe", *SHORT_CONVS)
 NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
 COHERES = ("command-r", "cohere2", "cohere2moe")
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # the norm's name in the file
@@ -266,6 +283,10 @@ F16_FIELDS = {
     Q.Q2_0: [(0, 1.0)],
 }
 UNSCALED = ("ffn_gate_inp", "ssm_conv1d", "shortconv")  # matrices that have no factor beside them
+# What llama.cpp's quantize writes in place of a type whose blocks do not divide the rows of a matrix.
+FALLBACKS = {Q.Q2_K: Q.IQ4_NL, Q.Q3_K: Q.IQ4_NL, Q.Q4_K: Q.Q5_0, Q.Q5_K: Q.Q5_1, Q.Q6_K: Q.Q8_0, Q.TQ1_0: Q.Q4_0,
+             Q.TQ2_0: Q.Q4_0, **{Q[name]: Q.IQ4_NL for name in ("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S",
+                                                                "IQ3_XXS", "IQ3_S", "IQ4_XS")}}
 NVFP4_SCALE = 1 / 4.4  # of a matrix with weights of standard deviation 1: a tensor beside it
 SIZES = dict(gguf.GGML_QUANT_SIZES)
 if hasattr(Q, "Q1_0"):  # old releases of the gguf package lack it
@@ -276,6 +297,11 @@ def parse_type(name):
     if name not in Q.__members__:
         raise ValueError(f"this release of the gguf package does not know the type {name}")
     return Q[name]
+
+
+def type_of_rows(qtype, cols):
+    """The type, or the one that takes its place for rows of so many."""
+    return FALLBACKS.get(qtype, qtype) if qtype in SIZES and cols % SIZES[qtype][0] else qtype
 
 
 def random_ternary_bytes(rng, num_blocks, qtype):
@@ -398,6 +424,8 @@ def shape_of_layer(shape, layer, router=None):
         shape = shape._replace(heads=shape.windowed_heads)
     if is_short_conv(shape.arch, layer):
         return shape._replace(kv_heads=0)
+    if shape.arch == "step35" and layer % 4:
+        return shape._replace(heads=STEP_HEADS)
     if shape.arch != "deci":
         return shape
     kv_heads, ffn = DECI_LAYERS[layer % len(DECI_LAYERS)]
@@ -431,11 +459,12 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         add_router(writer, shape.arch, router)
     if shape.arch in EXPERT_WIDTHS or (shape.arch == "gemma4" and shape.experts):
         writer.add_expert_feed_forward_length(shape.ffn)
-    if shape.shared and shape.arch != "gemma4" and not (router and router.shared_count):
+    if shape.shared and shape.arch not in ("gemma4", "llama4") and not (router and router.shared_count):
         writer.add_expert_shared_feed_forward_length(shape.shared)
     layers = [shape_of_layer(shape, i) for i in range(num_layers)]
     alike = shape.arch != "deci"
-    writer.add_head_count(shape.heads if alike and not shape.windowed_heads else [layer.heads for layer in layers])
+    same_heads = alike and shape.arch != "step35" and not shape.windowed_heads
+    writer.add_head_count(shape.heads if same_heads else [layer.heads for layer in layers])
     writer.add_rope_freq_base(shape.rope_base)
     if shape.arch in LAYER_NORMS and not shape.rms:
         writer.add_layer_norm_eps(1e-6)
@@ -485,11 +514,33 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_rope_scaling_attn_factors(magnitude)
     if shape.arch == "qwen2vl":
         writer.add_rope_dimension_sections([8, 12, 12, 0])
+    if shape.arch == "step35":
+        add_step(writer, num_layers)
+    if shape.arch == "llama4":
+        add_chunks(writer, name, window)
     if shape.arch == "apertus":
         for number, of_layers in XIELU.items():
             writer.add_array(f"xielu.{number}", of_layers[:num_layers])
     if shape.arch == "llama" or rotated != shape.head_dim:
         writer.add_rope_dimension_count(rotated)
+
+
+def add_step(writer, num_layers):
+    writer.add_rope_freq_base_swa(STEP_BASE)
+    writer.add_array("step35.attention.sliding_window_pattern", [i % 4 != 0 for i in range(num_layers)])
+    writer.add_array("step35.swiglu_clamp_exp", list(STEP_LIMITS[:num_layers]))
+    writer.add_array("step35.swiglu_clamp_shexp", list(STEP_SHARED_LIMITS[:num_layers]))
+
+
+def add_chunks(writer, name, size):
+    """tiny-llama4 leaves to the reader what files of llama.cpp's converter leave out; of the other one scores grow
+    within a text, its heads have no norms, and every second layer is dense."""
+    writer.add_uint32("llama4.attention.chunk_size", size)
+    if name == "tiny-llama4":
+        return writer.add_uint32("llama4.interleave_moe_layer_step", 1)
+    writer.add_attn_temperature_scale(0.5)
+    writer.add_attn_temperature_length(LLAMA4_FLOOR)
+    writer.add_bool("llama4.use_qk_norm", False)
 
 
 def add_router(writer, arch, router):
@@ -558,6 +609,7 @@ class TensorWriter:
         self.writer, self.rng, self.factors = writer, np.random.default_rng(seed), factors
 
     def matrix(self, name, rows, cols, qtype, std, experts=()):
+        qtype = type_of_rows(qtype, cols)
         data = random_tensor(self.rng, (*experts, rows, cols), qtype, std)
         self.writer.add_tensor(name, data, raw_dtype=None if qtype in (Q.F32, Q.F16) else qtype)
         if qtype == Q.NVFP4:
@@ -576,8 +628,11 @@ class TensorWriter:
 
 def add_delta_net(tensors, prefix, width, recurrence, types, by_key_head=False):
     heads, inner = recurrence.value_heads, recurrence.value_heads * recurrence.value_dim
-    tensors.matrix(prefix + "attn_qkv.weight", recurrence.channels(), width, next(types), width**-0.5)
-    tensors.matrix(prefix + "attn_gate.weight", inner, width, next(types), width**-0.5)
+    if recurrence.is_early:
+        tensors.matrix(prefix + "ssm_in.weight", recurrence.channels() + inner, width, next(types), width**-0.5)
+    else:
+        tensors.matrix(prefix + "attn_qkv.weight", recurrence.channels(), width, next(types), width**-0.5)
+        tensors.matrix(prefix + "attn_gate.weight", inner, width, next(types), width**-0.5)
     if by_key_head:
         tensors.matrix(prefix + "ssm_ba.weight", 2 * heads, width, next(types), width**-0.5)
     else:
@@ -650,10 +705,11 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, GLIMMER_QUERY_SCALE, 0)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1, 0)
     if shape.arch in ("qwen3", "qwen3vl", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", "apertus",
-                      "glm4moe", "mellum", "hy_v3", "laguna", "bailingmoe2", *SHORT_CONVS, *HYBRIDS) and not recurrence and shape.kv_heads:
+                      "glm4moe", "mellum", "hy_v3", "step35", "laguna", "bailingmoe2", *SHORT_CONVS,
+                      *HYBRIDS) and not recurrence and shape.kv_heads:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
-    if shape.arch in ("lfm3", "laguna", "spark2_5") and shape.kv_heads:
+    if shape.arch in ("lfm3", "step35", "laguna", "spark2_5") and shape.kv_heads:
         rows = q_rows if shape.gates_of_elements else shape.heads
         tensors.matrix(prefix + "attn_gate.weight", rows, width, next(types), width**-0.5)
     if shape.arch in ("gemma2", "gemma3", "glm4", "muse-glimmer", "lfm3", *NORMS_RESULTS_ALONE):
@@ -681,7 +737,8 @@ def add_experts(tensors, prefix, shape, types):
     """Scores of standard deviation 4, so that the last expert that is chosen is clearly ahead of the first that is not,
     or has a small weight; results small beside the residual stream, so that rounding hardly moves later routers."""
     width, ffn, experts = shape.width, shape.ffn, (shape.experts,)
-    tensors.matrix(prefix + "ffn_gate_inp.weight", shape.experts, width, Q.F32, 4 * width**-0.5)
+    spread = 1.5 if shape.arch == "llama4" else 4  # whose weights, sigmoids, would all be 1 otherwise
+    tensors.matrix(prefix + "ffn_gate_inp.weight", shape.experts, width, Q.F32, spread * width**-0.5)
     tensors.matrix(prefix + "ffn_gate_exps.weight", ffn, width, next(types), width**-0.5, experts)
     tensors.matrix(prefix + "ffn_up_exps.weight", ffn, width, next(types), width**-0.5, experts)
     down_std = 0.05 if shape.arch == "gpt-oss" else 0.25  # whose biases make gated inputs large
@@ -753,7 +810,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         embedding = Q.F32
     else:
         embedding = Q.Q6_K if dims.width % 256 == 0 else Q.Q8_0
-    if rope_freqs and dims.arch not in (*LLAMAS, "arcee", "apertus"):
+    if rope_freqs and dims.arch not in (*LLAMAS, "arcee", "apertus", "llama4", "step35"):
         raise ValueError(f"RoPE factors belong to {' and '.join(LLAMAS)}, not to {dims.arch}")
     if biases and dims.arch in ("gpt-oss", "gemma4"):
         raise ValueError(f"{dims.arch} has no biases beside its own")

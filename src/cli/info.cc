@@ -158,8 +158,12 @@ void print_head(const InfoReport& report, std::ostream& out) {
     print_layers(report, shapes, out);
     std::string context = fmt::format("{} tokens", c.context_length);
     if (shapes.window > 0)
-      context += fmt::format("; {} of {} layers see all of it, the others {} {}", shapes.num_without_window,
-                             c.num_layers(), c.is_encoder ? "a window of" : "the last", shapes.window);
+      context +=
+          fmt::format("; {} of {} layers see all of it, the others {} {}", shapes.num_without_window, c.num_layers(),
+                      c.is_encoder        ? "a window of"
+                      : shapes.is_chunked ? "their own chunk of"
+                                          : "the last",
+                      shapes.window);
     line("context", context);
     line("weights", fmt::format("{} in {}{}", format_count(report.num_weights), format_bytes(report.weight_bytes),
                                 c.tied_output && !c.is_encoder ? "; the output matrix is the embedding" : ""));
@@ -291,6 +295,7 @@ boost::json::object config_to_json(const InfoReport& report) {
                           {"head_dim", shapes.head_dim},
                           {"context_length", config.context_length},
                           {"window", shapes.window},
+                          {"is_chunked", shapes.is_chunked},
                           {"vocab_size", config.vocab_size},
                           {"tied_output", config.tied_output && !config.is_encoder},
                           {"num_recurrent", shapes.num_recurrent},

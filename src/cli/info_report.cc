@@ -196,6 +196,7 @@ LayerShapes shapes_of_layers(const ModelConfig& config) {
     add_heads(*attention, shapes);
     if (attention->borrows_from) ++shapes.num_borrowing;
     shapes.window = std::max(shapes.window, attention->window);
+    shapes.is_chunked = shapes.is_chunked || attention->is_chunked;
     if (attention->window == 0) ++shapes.num_without_window;
     if (attention->rope.num_rotated == 0) ++shapes.num_without_rope;
   }

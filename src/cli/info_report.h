@@ -27,6 +27,7 @@ struct LayerShapes {
   int shared_width = 0;                 // of the expert that computes every row; 0: none does
   int ffn_width = 0, num_heads = 0, num_kv_heads = 0, head_dim = 0;
   int window = 0;                       // of the layers that have one; 0: none has
+  bool is_chunked = false;              // they see chunks of so many tokens
   int num_without_window = 0;           // layers that look back all the way
   int num_without_rope = 0;             // layers that attend whatever the distance
   std::vector<HeadShape> heads = {};    // of layers that attend, in their order

@@ -32,8 +32,9 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
       gate_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::gate_rows))),
       k_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::k_width))),
       v_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::v_width))),
-      ones_(to_size(largest<AttentionSpec>(config.layers,
-                                           [](const AttentionSpec& spec) { return spec.v_norm ? spec.v_dim() : 0; }))) {
+      ones_(to_size(largest<AttentionSpec>(config.layers, [](const AttentionSpec& spec) {
+        return std::max(spec.v_norm ? spec.v_dim() : 0, spec.qk_norm_is_plain ? spec.head_dim : 0);
+      }))) {
   std::ranges::fill(ones_.span(), 1.0F);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const AttentionSpec* spec = config.layers[i].attention();
@@ -49,7 +50,7 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
 }
 
 std::size_t AttentionMixer::find_plan(int group, const AttentionSpec& spec) {
-  const AttentionReach reach{.window = spec.window, .is_causal = spec.is_causal};
+  const AttentionReach reach{.window = spec.window, .is_causal = spec.is_causal, .is_chunked = spec.is_chunked};
   const AttentionPlan::Shape shape{.num_heads = spec.num_heads,
                                    .num_kv_heads = spec.num_kv_heads,
                                    .k_dim = spec.head_dim,
@@ -203,6 +204,7 @@ void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, c
   const int dim = spec.head_dim, all = num_heads * dim;
   const RopeTable& rope = ropes_[layer.rope];
   const KernelTable& kernels = context_.kernels;
+  if (spec.qk_norm_is_plain) norm = ones_.data();
   if (norm != nullptr && spec.qk_norm_is_whole) kernels.rms_norm(heads, norm, all, config_.norm_epsilon, heads);
   const bool of_each = norm != nullptr && !spec.qk_norm_is_whole;
   const auto norm_head = [&](float* head) {

@@ -127,13 +127,27 @@ class GatedPart {
     }
     float* out = gate_.data() + row * columns;
     const std::int64_t count = (row_end - row) * columns;
-    product_.xielu != nullptr ? kernels_.xielu(out, *product_.xielu, count, out)
-                              : product_.activate(out, up, count, out);
+    activate(up, count, out);
     if (product_.out != nullptr) copy_out(gated, columns, row, row_end);
     if (product_.int8.tiles != nullptr) quantize(gated, columns, row, row_end);
   }
 
  private:
+  void activate(const float* up, std::int64_t count, float* out) const {
+    if (product_.xielu != nullptr) return kernels_.xielu(out, *product_.xielu, count, out);
+    if (product_.limit > 0) return activate_within(product_.limit, up, count, out);
+    product_.activate(out, up, count, out);
+  }
+
+  /// Comparisons keep what is no number.
+  void activate_within(float limit, const float* up, std::int64_t count, float* out) const {
+    kernels_.sigmoid_mul(out, out, count, out);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float least = up[i] < -limit ? -limit : up[i];
+      out[i] = (out[i] > limit ? limit : out[i]) * (least > limit ? limit : least);
+    }
+  }
+
   /// y[row .. row_end)[columns] += the outputs' part of a bias.
   void add_bias(const float* bias, std::int64_t gated, std::int64_t columns, std::int64_t row, std::int64_t row_end,
                 float* y) const {

@@ -29,6 +29,7 @@ struct GatedProduct {
   QuantizedOut int8;                                     // in int8
   const float *gate_bias = nullptr, *up_bias = nullptr;  // [gate->rows], added to the products; null: none
   const XieluNumbers* xielu = nullptr;                   // xIELU's, in the place of `activate`; null: none
+  float limit = 0;  // in the place of `activate`: silu(gate) up to it, times up within it on both sides; 0: none
 };
 
 /// Outputs of two panels: a block of the next product's activations.

@@ -169,8 +169,10 @@ Result<ContentHash> Weights::map_matrices(const Load& load, const std::stop_toke
     const ListedMatrix& m = load.list.matrices[index];
     OCTAVO_TRY_VOID(check_stop(stop, "loading"));
     if (m.source->tensor.data.empty())
-      return fail("{}: tensor {} is in no map of a file: without repacking only GGUF files run", source.name(),
-                  m.source->name);
+      return fail(
+          "{}: tensor {} is in no map of a file as it is computed with: without repacking only GGUF files run, of "
+          "Qwen3-Next the later ones",
+          source.name(), m.source->name);
     const std::size_t skipped = to_size(m.first_row) * m.source->tensor.row_bytes();
     loaded[index].file = m.source->tensor.data.data() + skipped;
     mapped_bytes_ += m.file_bytes();

@@ -118,8 +118,7 @@ AddressDigest digest_of(std::string_view address) {
 }
 
 int first_seen(const StateLayout& layout, int group, int end) {
-  const std::int64_t window = layout.group(group).window, tokens = std::int64_t{end} * layout.block_size;
-  return window == 0 ? 0 : static_cast<int>(std::max<std::int64_t>(0, tokens - window + 1) / layout.block_size);
+  return static_cast<int>(layout.group(group).first_seen(std::int64_t{end} * layout.block_size) / layout.block_size);
 }
 
 bool ends_alone(const StateLayout& layout) {

@@ -67,11 +67,12 @@ struct RopeSpec {
   bool operator==(const RopeSpec&) const = default;
 };
 
-/// Scores of a row at position p are multiplied by 1 + slope ln(1 + floor(p / length)), so that attention stays sharp
-/// over long contexts (Nakanishi, 2025, in steps; Llama 4, Ministral 3).
+/// Scores of a row at position p are multiplied by 1 + slope ln(1 + floor((p + offset) / length)), so that attention
+/// stays sharp over long contexts (Nakanishi, 2025, in steps; Llama 4, Ministral 3).
 struct AttentionTemperature {
   double slope = 0;
   int length = 1;  // positions of a step
+  int offset = 0;
   bool operator==(const AttentionTemperature&) const = default;
 };
 
@@ -91,10 +92,11 @@ struct AttentionSpec {
   int head_dim = 0;       // of Q and K
   int value_dim = 0;      // of V, and of a head's result; 0: as head_dim. Gates, and V that is K, are as wide as K
   bool is_causal = true;  // a row sees none behind it; otherwise it sees the whole sequence, which a step must have
-  int window = 0;      // tokens that a row sees, its own included; 0: all before it. Of a row that is not causal: half
-                       // of it on either side
-  float scale = 1;     // of scores
-  float soft_cap = 0;  // a score s becomes soft_cap tanh(s / soft_cap); 0: it stays
+  int window = 0;  // tokens that a row sees, its own included; 0: all before it. Of a row that is not causal: half
+                   // of it on either side
+  bool is_chunked = false;  // a row sees its own chunk of `window` tokens, up to itself (Meta, 2025: Llama 4)
+  float scale = 1;          // of scores
+  float soft_cap = 0;       // a score s becomes soft_cap tanh(s / soft_cap); 0: it stays
   std::optional<AttentionTemperature> temperature = {};
   RopeSpec rope;
   Presence qkv_bias = Presence::kAbsent;
@@ -103,6 +105,7 @@ struct AttentionSpec {
   bool qk_norm_is_whole = false;         // over all heads of Q, and all of K, at once
   bool qk_norm_after_rope = false;       // behind the rotation of each head
   bool qk_norm_by_head = false;          // each head has weights of its own, and the norm is of the model's kind
+  bool qk_norm_is_plain = false;         // over each head, without weights
   Presence sinks = Presence::kAbsent;    // a logit a head that shares in the softmax and has no value
   bool gated_output = false;  // each head's result is multiplied by the sigmoid of a gate, whose rows follow the head's
                               // own in the matrix of Q (Qiu et al., 2025)
@@ -132,7 +135,8 @@ struct AttentionSpec {
                         .k_dim = head_dim,
                         .v_dim = v_dim(),
                         .window = window,
-                        .borrows_from = borrows_from};
+                        .borrows_from = borrows_from,
+                        .is_chunked = is_chunked};
   }
   std::size_t state_bytes() const { return 0; }
   bool writes_state() const { return !borrows_from; }
@@ -197,6 +201,7 @@ struct DenseFfnSpec {
   bool has_factors = true;  // numbers beside matrices multiply their products; otherwise only those beside NVFP4 do
   bool is_gated = true;     // otherwise down(activation(up x)), and `gate` is what files call up (Vaswani et al., 2017)
   bool gate_in_up = false;  // files have both in one matrix, the gate first
+  float limit = 0;          // of Activation::kSilu: silu(gate) is at most that, and up within it on both sides; 0: none
 };
 
 /// No model has experts in more groups.
@@ -237,6 +242,9 @@ struct ExpertsFfnSpec {
                            // the mixture's result and that of the expert for every row are normed, then added
   Presence result_scales = Presence::kAbsent;  // a number for each expert, which multiplies its result
   float sum_scale = 1;                         // of the mixture's result and that of the expert for every row together
+  float limit = 0, shared_limit = 0;           // as DenseFfnSpec, of experts and of the one for every row
+  bool weighs_inputs =
+      false;  // an expert's weight multiplies what it reads in place of its result (Meta, 2025: Llama 4)
 };
 
 /// Stands for the mixer or the feed-forward of a layer that has none, and for which the file has no tensor.

@@ -500,7 +500,11 @@ Result<void> WeightLister::list_assistant(AssistantTensors<ListedForm>& w) {
 }
 
 /// One tensor for all layers whose positions it changes.
+/// As many as the widest rotation has pairs; a layer takes the first of them.
 Result<void> WeightLister::list_rope_factors() {
+  int most = 0;
+  for (const LayerSpec& layer : config_.layers)
+    if (layer.attention() != nullptr) most = std::max(most, layer.attention()->rope.num_rotated);
   for (const LayerSpec& layer : config_.layers) {
     const AttentionSpec* attention = layer.attention();
     if (attention == nullptr || attention->rope.factors == Presence::kAbsent) continue;
@@ -508,8 +512,7 @@ Result<void> WeightLister::list_rope_factors() {
     const std::string_view name = list == RopeFactors::kOfShortContexts  ? tensor_names::kShortRopeFactors
                                   : list == RopeFactors::kOfLongContexts ? tensor_names::kLongRopeFactors
                                                                          : tensor_names::kRopeFactors;
-    return vector(std::string(name), attention->rope.num_rotated / 2, attention->rope.factors,
-                  list_.tensors.rope_factors);
+    return vector(std::string(name), most / 2, attention->rope.factors, list_.tensors.rope_factors);
   }
   return {};
 }

@@ -272,7 +272,7 @@ class PlainTransformer {
     const auto dim = static_cast<std::size_t>(spec.head_dim),
                half = static_cast<std::size_t>(spec.rope.num_rotated / 2);
     if (head_norm != nullptr && spec.qk_norm_is_whole) heads = norm(heads, head_norm);
-    const bool of_each = head_norm != nullptr && !spec.qk_norm_is_whole;
+    const bool of_each = (head_norm != nullptr || spec.qk_norm_is_plain) && !spec.qk_norm_is_whole;
     for (std::size_t begin = 0; begin < heads.size(); begin += dim) {
       Row head(heads.begin() + static_cast<std::ptrdiff_t>(begin),
                heads.begin() + static_cast<std::ptrdiff_t>(begin + dim));
@@ -307,7 +307,8 @@ class PlainTransformer {
   static double score_scale(const AttentionSpec& spec, std::size_t position) {
     const auto scale = static_cast<double>(spec.scale);
     if (!spec.temperature) return scale;
-    const double steps = std::floor(static_cast<double>(position) / spec.temperature->length);
+    const double steps = std::floor(static_cast<double>(position + static_cast<std::size_t>(spec.temperature->offset)) /
+                                    spec.temperature->length);
     return scale * (1 + spec.temperature->slope * std::log(1 + steps));
   }
 
@@ -316,7 +317,9 @@ class PlainTransformer {
     const auto dim = static_cast<std::size_t>(spec.head_dim), v_dim = static_cast<std::size_t>(spec.v_dim());
     const auto shared = static_cast<std::size_t>(spec.num_heads / spec.num_kv_heads);
     const auto window = static_cast<std::size_t>(spec.window);
-    const std::size_t first = window == 0 || position < window ? 0 : position - window + 1;
+    const std::size_t first = spec.is_chunked                    ? position / window * window
+                              : window == 0 || position < window ? 0
+                                                                 : position - window + 1;
     Row out(static_cast<std::size_t>(spec.result_width()), 0.0);
     for (std::size_t head = 0; head < static_cast<std::size_t>(spec.num_heads); ++head) {
       const std::size_t at = head * dim, kv_at = head / shared * dim;
@@ -335,7 +338,9 @@ class PlainTransformer {
     return out;
   }
 
-  static double activated(Activation activation, double x, double up) {
+  static double activated(Activation activation, double x, double up, float limit = 0) {
+    const auto most = static_cast<double>(limit);
+    if (limit > 0) return std::min(x * sigmoid(x), most) * std::clamp(up, -most, most);  // Step3p7MLP of transformers
     if (activation == Activation::kSilu) return x * sigmoid(x) * up;
     if (activation == Activation::kSquaredRelu) return std::max(x, 0.0) * std::max(x, 0.0) * up;
     if (activation == Activation::kGelu) return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)) * up;
@@ -400,17 +405,17 @@ class PlainTransformer {
   }
 
   static Row dense(const DenseFfnSpec& spec, const DenseFfnWeights& w, const Row& h) {
-    if (spec.activation != Activation::kXielu) return gated_product(w, spec.activation, h);
+    if (spec.activation != Activation::kXielu) return gated_product(w, spec.activation, h, spec.limit);
     Row gated = product(w.gate, h);
     for (double& value : gated) value = xielu(spec.xielu, value);
     return product(w.down, gated);
   }
 
-  static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h) {
+  static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h, float limit) {
     Row gated = product(w.gate, h), up = w.up.rows > 0 ? product(w.up, h) : Row(gated.size(), 1.0);
     add_bias(gated, w.gate_bias);
     add_bias(up, w.up_bias);
-    for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(activation, gated[i], up[i]);
+    for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(activation, gated[i], up[i], limit);
     Row out = product(w.down, gated);
     add_bias(out, w.down_bias);
     return out;
@@ -430,7 +435,7 @@ class PlainTransformer {
                   ? norm(mixture(*experts, w, norm(x, w.router_norm), norm(x, w.experts_norm)), w.post_experts_norm)
                   : mixture(*experts, w, h, h);
     if (experts->shared_width == 0) return out;
-    Row shared = gated_product(w.shared, experts->activation, h);
+    Row shared = gated_product(w.shared, experts->activation, h, experts->shared_limit);
     if (experts->shared_is_gated)  // Qwen3_5MoeSparseMoeBlock
       for (double& value : shared) value *= sigmoid(product(w.shared_gate, h)[0]);
     add(out, experts->own_norms ? norm(shared, w.post_shared_norm) : shared);
@@ -473,14 +478,18 @@ class PlainTransformer {
     Row scores = product(w.router, of_router);
     add_bias(scores, w.router_bias);
     Row out(h.size(), 0.0);
-    for (const auto& [i, weight] : choose(spec.router, w, std::move(scores), spec.num_chosen)) {
+    for (const auto& [i, chosen] : choose(spec.router, w, std::move(scores), spec.num_chosen)) {
+      Row read = h;
+      if (spec.weighs_inputs)  // Llama4TextMoe
+        for (double& x : read) x *= chosen;
+      const double weight = spec.weighs_inputs ? 1 : chosen;
       Row result = gated_product({.gate = w.gate.of(i),
                                   .up = w.up.of(i),
                                   .down = w.down.of(i),
                                   .gate_bias = w.gate.bias_of(i),
                                   .up_bias = w.up.bias_of(i),
                                   .down_bias = w.down.bias_of(i)},
-                                 spec.activation, h);
+                                 spec.activation, read, spec.limit);
       for (double& x : result) x *= weight * static_cast<double>(result_scale_of(w, i));
       add(out, result);
     }

@@ -97,6 +97,10 @@ class SameBits(unittest.TestCase):
         for shape in ("tiny-glm4moe", "tiny-glm4moe-groups", "tiny-ernie-moe", "tiny-hy-v3", "tiny-ling"):
             self.check(support.few_words_model(shape, types=("Q4_K", "Q8_0")))
 
+    def test_chunks_and_heads_by_layer(self):
+        for shape in ("tiny-llama4", "tiny-llama4-dense", "tiny-step35"):
+            self.check(support.few_words_model(shape, types=("Q4_K", "Q8_0"), window=19))
+
     def test_mixtures_with_windows(self):
         self.check(support.few_words_model("tiny-mellum", types=("Q4_K", "Q8_0"), window=19))
 

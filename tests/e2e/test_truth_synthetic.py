@@ -182,12 +182,24 @@ class FloatWeights(Truth):
             with self.subTest(shape=shape):
                 self.check_exact(support.few_words_model(shape, types=F32))
 
+    def test_llama4_with_chunks_shorter_than_the_text_and_weights_of_what_experts_read(self):
+        for shape in ("tiny-llama4", "tiny-llama4-dense"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32, window=NUM_IDS // 3))
+                self.check_exact(support.few_words_model(shape, types=F32, window=7, rope_freqs=True, biases=True,
+                                                         factors=True))
+
+    def test_step35_with_heads_by_layer_and_feed_forwards_with_limits(self):
+        self.check_exact(support.few_words_model("tiny-step35", types=F32, window=NUM_IDS // 3))
+        self.check_exact(support.few_words_model("tiny-step35", types=F32, window=7, rope_freqs=True, factors=True))
+
     def test_mellum_with_positions_stretched_beside_windows(self):
         self.check_exact(support.few_words_model("tiny-mellum", types=F32, window=NUM_IDS // 3))
         self.check_exact(support.few_words_model("tiny-mellum", types=F32, window=NUM_IDS // 3, yarn=8.0))
 
     def test_qwen3next_whose_value_heads_lie_by_key_head(self):
         self.check_exact(support.few_words_model("tiny-qwen3next", types=F32))
+        self.check_exact(support.few_words_model("tiny-qwen3next-early", types=F32))
 
     def test_lfm2_whose_layers_are_short_convolutions(self):
         self.check_exact(support.few_words_model("tiny-lfm2moe", types=F32, window=0))

@@ -228,9 +228,10 @@ INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
                          kName);
 // A gate that is a tensor of its own; a feed-forward beside attention; norms of results alone; a router by sigmoids
 // with a bias and groups; value heads by key head; layers that run several times; heads that differ by layer, with a
-// gate by softplus of each; the mean of a mixture and of an expert for every row.
-const std::string kParts[] = {"muse-glimmer", "command-r", "cohere2",  "olmo2",  "exaone4",
-                              "glm4moe",      "qwen3next", "nanbeige", "laguna", "cohere2moe"};
+// gate by softplus of each; the mean of a mixture and of an expert for every row; chunks, and experts whose weights
+// multiply what they read; feed-forwards with limits.
+const std::string kParts[] = {"muse-glimmer", "command-r", "cohere2", "olmo2",      "exaone4", "glm4moe",
+                              "qwen3next",    "nanbeige",  "laguna",  "cohere2moe", "llama4",  "step35"};
 INSTANTIATE_TEST_SUITE_P(Parts, SameBits,
                          ::testing::Combine(::testing::ValuesIn(kParts), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Parts, SameBitsOfLayouts,

@@ -169,6 +169,18 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
   EXPECT_EQ(
       reason("llama", [](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.sum_scale = 2}; }),
       "the sum of its experts' results is scaled");
+  EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].feed_forward = DenseFfnSpec{.limit = 7}; }),
+            "its feed-forward has limits");
+  EXPECT_EQ(
+      reason("llama", [](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.shared_limit = 7}; }),
+      "its feed-forward has limits");
+  EXPECT_EQ(reason("llama4", [](ModelConfig& config) { config.layers[0].attention()->qk_norm_after_rope = false; }),
+            "its norms of Q and K have no weights");
+  EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].attention()->is_chunked = true; }),
+            "its attention sees chunks");
+  EXPECT_EQ(reason("llama",
+                   [](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.weighs_inputs = true}; }),
+            "what its experts read is weighted");
   EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].mixer = DeltaSpec{.by_key_head = true}; }),
             "its value heads lie by key head");
 }

@@ -77,7 +77,7 @@ struct TinyModel {
 
   bool qk_norm() const {
     return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3" || arch == "hunyuan-dense" || arch == "apertus" ||
-           is_glimmer() || is_laguna() || norms_results_alone() || is_gemma4() || is_hybrid() || is_lfm2();
+           is_glimmer() || is_laguna() || is_step() || norms_results_alone() || is_gemma4() || is_hybrid() || is_lfm2();
   }
   bool is_gpt_oss() const { return arch == "gpt-oss"; }
   bool is_glimmer() const { return arch == "muse-glimmer"; }
@@ -86,7 +86,6 @@ struct TinyModel {
   bool is_north() const { return arch == "cohere2moe"; }
   /// The first layer has a dense feed-forward.
   bool begins_dense() const { return is_laguna() || is_north(); }
-  bool is_mixture_at(std::uint32_t layer) const { return num_experts() > 0 && !(begins_dense() && layer == 0); }
   bool is_starcoder() const { return arch == "starcoder2"; }
   bool has_norm_biases() const { return is_starcoder() || arch == "stablelm"; }
   bool has_layer_norms() const { return is_cohere() || has_norm_biases(); }
@@ -103,16 +102,31 @@ struct TinyModel {
     return arch == "olmo2" ? num_heads * dim : dim;
   }
   bool is_glm_moe() const { return arch == "glm4moe"; }
+  bool is_llama4() const { return arch == "llama4"; }
+  // step35: layers with a window have more heads; the first one is dense, and the last ones have limits.
+  bool is_step() const { return arch == "step35"; }
+  bool has_window(std::uint32_t layer) const { return layer % 3 != 0; }
+  // laguna: layers with a window have twice as many.
+  std::uint32_t heads_of(std::uint32_t layer) const {
+    if (is_laguna() && layer % 4 != 0) return 2 * heads;
+    return is_step() && has_window(layer) ? heads + kv_heads : heads;
+  }
+  // llama4: every second layer is a mixture.
+  std::uint32_t experts_of(std::uint32_t layer) const {
+    const bool is_dense = (is_llama4() && layer % 2 == 0) || ((is_step() || begins_dense()) && layer == 0);
+    return is_dense ? 0 : num_experts();
+  }
   bool is_next() const { return arch == "qwen3next"; }
   bool is_mixture() const {
     return arch == "qwen3moe" || arch == "qwen35moe" || arch == "granitemoe" || is_gpt_oss() || is_glm_moe() ||
-           is_next() || is_laguna() || is_north();
+           is_next() || is_laguna() || is_north() || is_llama4() || is_step();
   }
   bool is_granite() const { return arch == "granite" || arch == "granitemoe"; }
   std::uint32_t shared_ffn() const {
-    return arch == "qwen35moe" || arch == "granitemoe" || is_glm_moe() || is_next() || is_laguna() || is_north()
-               ? ffn + 32
-               : 0;
+    if (is_llama4()) return ffn;
+    const bool has_shared = arch == "qwen35moe" || arch == "granitemoe" || is_glm_moe() || is_next() || is_laguna() ||
+                            is_north() || is_step();
+    return has_shared ? ffn + 32 : 0;
   }
   std::uint32_t num_experts() const { return experts == 0 && is_mixture() ? 8 : experts; }
   bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss() || arch == "seed_oss" || is_glm_moe(); }
@@ -139,8 +153,6 @@ struct TinyModel {
     if (head_dims.contains(layer)) return head_dims.at(layer);
     return is_global(layer) ? global_head_dim : head_dim;
   }
-  /// Of laguna those of windowed layers are twice as many.
-  std::uint32_t heads_of(std::uint32_t layer) const { return is_laguna() && layer % 4 != 0 ? 2 * heads : heads; }
   std::uint32_t kv_heads_of(std::uint32_t layer) const { return is_global(layer) ? 1 : kv_heads; }
   std::uint32_t ffn_of(std::uint32_t layer) const { return borrows(layer) ? 2 * ffn : ffn; }
 
@@ -164,7 +176,7 @@ struct TinyModel {
     key(writer, "embedding_length", width);
     if (!is_gemma4() && !is_deci()) key(writer, "feed_forward_length", ffn);
     key(writer, "context_length", context);
-    if (!is_deci() && !is_laguna()) key(writer, "attention.head_count", heads);
+    if (!is_deci() && !is_laguna() && !is_step()) key(writer, "attention.head_count", heads);
     if (is_laguna()) write_laguna(writer);
     if (is_spark()) write_spark(writer);
     if (is_deci()) write_deci(writer);
@@ -193,13 +205,15 @@ struct TinyModel {
     if (arch == "mistral3") key(writer, "attention.temperature_length", 8U);
     if (is_hybrid()) write_recurrence(writer);
     if (is_glm_moe()) write_router(writer);
+    if (is_llama4()) write_chunks(writer);
+    if (is_step()) write_step(writer);
     if (num_experts() == 0) return;
     key(writer, "expert_count", num_experts());
     key(writer, "expert_used_count", chosen);
     if (begins_dense()) key(writer, "leading_dense_block_count", 1U);
     if (begins_dense()) key(writer, "expert_weights_norm", true);
     if (is_mixture() || is_gemma4()) key(writer, "expert_feed_forward_length", ffn);
-    if (shared_ffn() > 0) key(writer, "expert_shared_feed_forward_length", shared_ffn());
+    if (shared_ffn() > 0 && !is_llama4()) key(writer, "expert_shared_feed_forward_length", shared_ffn());
   }
 
   /// Of glm4moe: sigmoids, and two of four groups of experts.
@@ -234,6 +248,35 @@ struct TinyModel {
     key(writer, "rope.dimension_count", head_dim / 4);
     key(writer, "rope.dimension_count_swa", head_dim);
     key(writer, "rope.freq_base_swa", 500.0F);
+  }
+
+  template <class Writer>
+  void write_step(Writer& writer) const {
+    std::vector<std::int32_t> heads_of_layers;
+    std::vector<bool> windowed;
+    std::vector<float> limits;
+    for (std::uint32_t i = 0; i < layers; ++i) {
+      heads_of_layers.push_back(static_cast<std::int32_t>(heads_of(i)));
+      windowed.push_back(has_window(i));
+      limits.push_back(i + 2 < layers ? 0.0F : 0.25F);
+    }
+    array(writer, "attention.head_count", heads_of_layers);
+    array(writer, "attention.sliding_window_pattern", windowed);
+    array(writer, "swiglu_clamp_exp", limits);
+    array(writer, "swiglu_clamp_shexp", limits);
+    key(writer, "attention.sliding_window", window);
+    key(writer, "rope.freq_base_swa", 500.0F);
+    key(writer, "expert_weights_norm", true);
+    key(writer, "expert_weights_scale", 1.5F);
+  }
+
+  /// Of llama4: scores grow every five tokens.
+  template <class Writer>
+  void write_chunks(Writer& writer) const {
+    key(writer, "attention.chunk_size", window);
+    key(writer, "attention.temperature_scale", 0.5F);
+    key(writer, "attention.temperature_length", 5U);
+    key(writer, "interleave_moe_layer_step", 2U);
   }
 
   /// Keys without the architecture's name; one differs from layer to layer.
@@ -518,7 +561,7 @@ struct TinyModel {
     for (std::uint32_t i = 0; i < layers + (head == Head::kNone ? 0 : 1); ++i) {
       const std::string p = "blk." + std::to_string(i) + ".";
       const std::uint64_t dim = head_dim_of(i), own_ffn = ffn_of(i);
-      const std::uint64_t own_heads = heads_of(i), q_width = own_heads * dim, kv_width = kv_heads_of(i) * dim;
+      const std::uint64_t q_width = heads_of(i) * dim, kv_width = kv_heads_of(i) * dim;
       const std::uint64_t v_dim = v_head_dim > 0 ? v_head_dim : dim, v_width = kv_heads_of(i) * v_dim;
       const bool attends = has_mixer(i) && !keeps_state(i);
       if (i == layers) write_head(writer, random, p);
@@ -526,30 +569,31 @@ struct TinyModel {
       if (has_norm_biases()) floats(writer, random, p + "attn_norm.bias", {width}, 0.0F, 0.3F);
       if (has_norm_biases() && !is_parallel) floats(writer, random, p + "ffn_norm.bias", {width}, 0.0F, 0.3F);
       if (is_glimmer()) matrix(p + "attn_gate.weight", gates_of_heads ? heads : q_width, width);
-      if (is_laguna() || is_spark()) matrix(p + "attn_gate.weight", own_heads, width);
+      if (is_laguna() || is_spark() || is_step()) matrix(p + "attn_gate.weight", heads_of(i), width);
       if (has_feed_forward(i) && !norms_results_alone() && !is_cohere() && !is_parallel)
         vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
       const bool has_v = !borrows(i) && !(is_global(i) && v_is_k);
       if (attends && has_v && fused_qkv) {
         fused(writer, random, p + "attn_qkv.weight", {is_hybrid() ? 2 * q_width : q_width, kv_width, v_width}, false);
-        matrix(p + "attn_output.weight", width, own_heads * v_dim);
+        matrix(p + "attn_output.weight", width, heads_of(i) * v_dim);
       } else if (attends) {
         matrix(p + "attn_q.weight", is_hybrid() ? 2 * q_width : q_width, width);
         if (!borrows(i)) matrix(p + "attn_k.weight", kv_width, width);
         if (has_v) matrix(p + "attn_v.weight", v_width, width);
-        matrix(p + "attn_output.weight", width, own_heads * v_dim);
+        matrix(p + "attn_output.weight", width, heads_of(i) * v_dim);
       } else if (is_hybrid()) {
         write_delta_net(writer, random, p);
       } else if (is_lfm2()) {
         write_short_conv(writer, random, p);
       }
-      if (is_mixture_at(i)) {
+      if (experts_of(i) > 0) {
         tensor(writer, random, p + "ffn_gate_inp.weight", num_experts(), width, false, DType::kF32);
         if (fused_gate_up) of_experts(p + "ffn_gate_up_exps.weight", 2 * ffn, width);
         if (!fused_gate_up) of_experts(p + "ffn_gate_exps.weight", ffn, width);
         if (!fused_gate_up) of_experts(p + "ffn_up_exps.weight", ffn, width);
         of_experts(p + "ffn_down_exps.weight", width, ffn);
-        if (is_glm_moe() || is_laguna()) floats(writer, random, p + "exp_probs_b.bias", {num_experts()}, 0.0F, 0.3F);
+        if (is_glm_moe() || is_laguna() || is_step())
+          floats(writer, random, p + "exp_probs_b.bias", {num_experts()}, 0.0F, 0.3F);
       }
       if (num_experts() > 0 && is_gemma4()) {
         floats(writer, random, p + "ffn_gate_inp.scale", {width}, 8.0F, 1.0F);
@@ -557,7 +601,7 @@ struct TinyModel {
         for (const char* norm : {"pre_ffw_norm_2.weight", "post_ffw_norm_1.weight", "post_ffw_norm_2.weight"})
           vector(p + norm, width);
       }
-      if ((!is_mixture_at(i) && has_feed_forward(i)) || is_gemma4()) {
+      if ((experts_of(i) == 0 && has_feed_forward(i)) || is_gemma4()) {
         if (has_ffn_gate()) matrix(p + "ffn_gate.weight", own_ffn, width);
         matrix(p + "ffn_up.weight", has_gate_in_up() ? 2 * own_ffn : own_ffn, width);
         matrix(p + "ffn_down.weight", width, own_ffn);
@@ -570,7 +614,7 @@ struct TinyModel {
         vector(p + "attn_k.bias", kv_width);
         vector(p + "attn_v.bias", kv_width);
       }
-      if (qk_norm() && attends) vector(p + "attn_q_norm.weight", norm_size(own_heads, dim));
+      if (qk_norm() && attends) vector(p + "attn_q_norm.weight", norm_size(heads_of(i), dim));
       if (qk_norm() && attends && !borrows(i)) vector(p + "attn_k_norm.weight", norm_size(kv_heads_of(i), dim));
       if (norms_by_head) floats(writer, random, p + "attn_q_norm.weight", {dim, heads}, 1.0F, 0.3F);
       if (norms_by_head) floats(writer, random, p + "attn_k_norm.weight", {dim, kv_heads_of(i)}, 1.0F, 0.3F);
@@ -578,7 +622,7 @@ struct TinyModel {
       if (norms_results()) vector(p + "post_ffw_norm.weight", width);
       if (is_gpt_oss()) write_biases(writer, random, p);
       if (biases && attends && !has_qkv_biases() && !is_starcoder()) write_optional_biases(writer, random, p);
-      if (shared_ffn() > 0 && !(begins_dense() && i == 0)) {
+      if (shared_ffn() > 0 && experts_of(i) > 0) {
         if (is_hybrid()) floats(writer, random, p + "ffn_gate_inp_shexp.weight", {width}, 0.0F, 0.2F);
         matrix(p + "ffn_gate_shexp.weight", shared_ffn(), width);
         matrix(p + "ffn_up_shexp.weight", shared_ffn(), width);

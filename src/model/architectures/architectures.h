@@ -58,6 +58,8 @@ Result<void> read_glm4moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_mellum(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_ernie4_5_moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_hy_v3(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_llama4(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_step35(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_lfm2(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_lfm2moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_lfm3(const ModelKeys& keys, ModelConfig& config);

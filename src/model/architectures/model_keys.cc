@@ -33,8 +33,7 @@ std::optional<bool> as_flag(const MetadataValue& value) {
 
 /// A file may have the layers of prediction and none of those in front of them, which its key counts.
 bool holds_head_alone(const ModelKeys& keys) {
-  const std::string first = tensor_names::of_layer(0, tensor_names::kAttentionNorm);
-  return keys.has(kPredictionLayers) && keys.source().find_tensor(first) == nullptr;
+  return keys.has(kPredictionLayers) && !has_layer_tensor(keys, 0, tensor_names::kAttentionNorm);
 }
 
 const MetadataArray* find_array(const ModelKeys& keys, std::string_view suffix) {
@@ -43,6 +42,10 @@ const MetadataArray* find_array(const ModelKeys& keys, std::string_view suffix) 
 }
 
 }  // namespace
+
+bool has_layer_tensor(const ModelKeys& keys, int layer, std::string_view name) {
+  return keys.source().find_tensor(tensor_names::of_layer(layer, name)) != nullptr;
+}
 
 Result<void> read_head_dim(const ModelKeys& keys, const ModelConfig& config, const HeadKeys& names,
                            AttentionSpec& attention) {
@@ -133,6 +136,19 @@ Result<double> ModelKeys::positive_or(std::string_view suffix, double otherwise)
 }
 
 Result<std::string_view> ModelKeys::text(std::string_view suffix) const { return source_.get_string(key(suffix)); }
+
+Result<std::vector<float>> ModelKeys::numbers(std::string_view suffix, int count) const {
+  if (find_array(*this, suffix) == nullptr) {
+    OCTAVO_TRY(const float of_all, source_.get_f32(key(suffix)));
+    return std::vector<float>(to_size(count), of_all);
+  }
+  OCTAVO_TRY(std::vector<float> of_each, source_.get_f32_array(key(suffix)));
+  if (!is_for_layers(of_each.size(), count))
+    return fail("{}: {} has {} numbers, expected one for each of the {} layers", path(), key(suffix), of_each.size(),
+                count);
+  of_each.resize(to_size(count));
+  return of_each;
+}
 
 Result<std::vector<bool>> ModelKeys::flags(std::string_view suffix, int count) const {
   const MetadataArray* array = find_array(*this, suffix);

@@ -47,6 +47,8 @@ class ModelKeys {
   Result<double> not_negative(std::string_view suffix) const;
   Result<double> positive_or(std::string_view suffix, double otherwise) const;
   Result<std::string_view> text(std::string_view suffix) const;
+  /// A number for each of `count` layers, as sizes() has them.
+  Result<std::vector<float>> numbers(std::string_view suffix, int count) const;
   /// A flag for each of `count` layers, as sizes() has them. A flag is a bool, or 0 or 1 of any type of integers.
   Result<std::vector<bool>> flags(std::string_view suffix, int count) const;
 
@@ -67,6 +69,9 @@ class ModelKeys {
   int context_;
   mutable std::set<std::string, std::less<>> read_;  // suffixes
 };
+
+/// Whether a layer of the file has a tensor of that name.
+bool has_layer_tensor(const ModelKeys& keys, int layer, std::string_view name);
 
 /// The names of the keys of a head's dimensions.
 struct HeadKeys {

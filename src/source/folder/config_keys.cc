@@ -117,7 +117,7 @@ Result<void> add_common_keys(const FamilyKeys& keys, Names activations) {
   return add_equal_parts(keys);
 }
 
-Result<void> add_equal_heads(const FamilyKeys& keys) {
+Result<void> add_head_sizes(const FamilyKeys& keys) {
   OCTAVO_TRY(const std::uint64_t heads, keys.config.size("num_attention_heads"));
   OCTAVO_TRY(const auto kv_heads, keys.config.size_if("num_key_value_heads"));
   keys.out.add_u32(keys.key("attention.head_count_kv"), kv_heads.value_or(heads));
@@ -128,7 +128,7 @@ Result<void> add_equal_heads(const FamilyKeys& keys) {
 }
 
 Result<void> add_equal_parts(const FamilyKeys& keys) {
-  OCTAVO_TRY_VOID(add_equal_heads(keys));
+  OCTAVO_TRY_VOID(add_head_sizes(keys));
   OCTAVO_TRY(const auto ffn, keys.config.size_if("intermediate_size"));
   if (ffn) keys.out.add_u32(keys.key("feed_forward_length"), *ffn);
   return {};
@@ -264,30 +264,35 @@ std::string_view name_of_experts(const JsonObject& config) {
 }
 
 // As transformers' modeling_rope_utils.py computes them (_compute_llama3_parameters), and llama.cpp writes them.
-Result<std::vector<float>> rope_factors(const JsonObject& config, Math math) {
-  OCTAVO_TRY(const auto rope, rope_object(config));
-  if (!rope) return std::vector<float>();
-  OCTAVO_TRY(const std::string_view type, rope_type(*rope));
+Result<std::vector<float>> llama3_factors(const JsonObject& rope, std::optional<double> base, std::uint64_t rotated,
+                                          Math math) {
+  OCTAVO_TRY(const std::string_view type, rope_type(rope));
   if (type != "llama3") return std::vector<float>();
-  OCTAVO_TRY(const double factor, rope->number("factor"));
-  OCTAVO_TRY(const double low, rope->number("low_freq_factor"));
-  OCTAVO_TRY(const double high, rope->number("high_freq_factor"));
-  OCTAVO_TRY(const double original, rope->number("original_max_position_embeddings"));
-  OCTAVO_TRY(const auto own_base, rope->number_if("rope_theta"));
-  OCTAVO_TRY(const auto base, own_base ? Result<std::optional<double>>(own_base) : config.number_if("rope_theta"));
-  if (!base || !(low > 0) || !(high > low) || !(factor >= 1) || !(original > 0))
-    return fail("{}: expected rope_theta, a factor from 1, and low_freq_factor below high_freq_factor",
-                rope->place("rope_type"));
-  OCTAVO_TRY(const std::uint64_t head, head_length(config));
+  OCTAVO_TRY(const double factor, rope.number("factor"));
+  OCTAVO_TRY(const double low, rope.number("low_freq_factor"));
+  OCTAVO_TRY(const double high, rope.number("high_freq_factor"));
+  OCTAVO_TRY(const double original, rope.number("original_max_position_embeddings"));
+  if (!base || !(low > 0) || !(high >= low) || !(factor >= 1) || !(original > 0))
+    return fail("{}: expected rope_theta, a factor from 1, and a low_freq_factor up to high_freq_factor",
+                rope.place("rope_type"));
   std::vector<float> factors;
-  for (std::uint64_t i = 0; i < head / 2; ++i) {
+  for (std::uint64_t i = 0; i < rotated / 2; ++i) {
     const double length =
-        2 * std::numbers::pi * math.pow(*base, 2.0 * static_cast<double>(i) / static_cast<double>(head));
+        2 * std::numbers::pi * math.pow(*base, 2.0 * static_cast<double>(i) / static_cast<double>(rotated));
     const double turns = original / length;  // of this pair within the original context
-    const double smooth = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+    const double smooth = turns >= high ? 1 : std::max(0.0, (turns - low) / (high - low));  // Llama 4's are equal
     factors.push_back(static_cast<float>(1 / ((1 - smooth) / factor + smooth)));
   }
   return factors;
+}
+
+Result<std::vector<float>> rope_factors(const JsonObject& config, Math math) {
+  OCTAVO_TRY(const auto rope, rope_object(config));
+  if (!rope) return std::vector<float>();
+  OCTAVO_TRY(const auto own_base, rope->number_if("rope_theta"));
+  OCTAVO_TRY(const auto base, own_base ? Result<std::optional<double>>(own_base) : config.number_if("rope_theta"));
+  OCTAVO_TRY(const std::uint64_t head, head_length(config));
+  return llama3_factors(*rope, base, head, math);
 }
 
 // A part of the pairs is rotated, at the frequencies that these have in a whole head (transformers,

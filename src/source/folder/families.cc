@@ -242,6 +242,44 @@ constexpr Family kHunyuan3 = {.model = "HYV3ForCausalLM",
                               .own_names = kHunyuan3Names,
                               .has_layers_behind = true};
 
+constexpr TensorName kLlama4Names[] = {
+    {"feed_forward.gate_proj", "ffn_gate"},
+    {"feed_forward.up_proj", "ffn_up"},
+    {"feed_forward.down_proj", "ffn_down"},
+    {"feed_forward.router", "ffn_gate_inp"},
+    {"feed_forward.experts.gate_up_proj", "ffn_gate_exps.weight", TensorForm::kTransposedGateThenUp},
+    {"feed_forward.experts.down_proj", "ffn_down_exps.weight", TensorForm::kTransposed},
+    {"feed_forward.shared_expert.gate_proj", "ffn_gate_shexp"},
+    {"feed_forward.shared_expert.up_proj", "ffn_up_shexp"},
+    {"feed_forward.shared_expert.down_proj", "ffn_down_shexp"},
+};
+constexpr Family kLlama4 = {
+    .model = "Llama4ForCausalLM", .architecture = "llama4", .add_keys = add_llama4_keys, .own_names = kLlama4Names};
+
+constexpr TensorName kStep35Names[] = {
+    {"self_attn.g_proj", "attn_gate"},
+    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+    // as the checkpoint of the hub has them
+    {"moe.gate", "ffn_gate_inp"},
+    {"moe.router_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"moe.gate_proj", "ffn_gate_exps"},
+    {"moe.up_proj", "ffn_up_exps"},
+    {"moe.down_proj", "ffn_down_exps"},
+    {"share_expert.gate_proj", "ffn_gate_shexp"},
+    {"share_expert.up_proj", "ffn_up_shexp"},
+    {"share_expert.down_proj", "ffn_down_shexp"},
+};
+constexpr Family kStep35 = {.model = "Step3p5ForCausalLM",
+                            .architecture = "step35",
+                            .add_keys = add_step35_keys,
+                            .own_names = kStep35Names,
+                            .rope_factors = step35_rope_factors,
+                            .adds_one_to_norms = true,
+                            .has_layers_behind = true};
+
 constexpr TensorName kBertNames[] = {
     {"attention.self.query", "attn_q"},
     {"attention.self.key", "attn_k"},
@@ -466,6 +504,10 @@ constexpr Family kFamilies[] = {
      .own_names = kSparkNames,
      .own_whole_names = kSparkWholeNames},
     {.model = "MellumForCausalLM", .architecture = "mellum", .add_keys = add_mellum_keys},
+    kStep35,
+    with_other_parts(kStep35, "Step3p7ForConditionalGeneration"),
+    kLlama4,
+    with_other_parts(kLlama4, "Llama4ForConditionalGeneration"),
     kGptOss,
     kGemma2,
     kGemma3,

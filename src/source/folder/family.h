@@ -39,6 +39,7 @@ enum class TensorForm {
   kDecay,                 // kValueHeads of logarithms: becomes minus their exponential
   kGateThenUp,            // [experts, gate's rows and behind them up's, columns]
   kTransposedGateAndUp,   // [experts, columns, gate's rows and up's in turns]
+  kTransposedGateThenUp,  // [experts, columns, gate's rows and behind them up's]
   kGateThenUpOfEither,    // [experts, columns, gate's rows and behind them up's], or kGateThenUp: by the width
   kDownOfEither,          // kTransposed, or as it lies: by the width
   kTransposed,            // [experts, columns, rows]

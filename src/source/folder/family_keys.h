@@ -53,6 +53,10 @@ Result<void> add_laguna_keys(const FamilyKeys& keys);
 Result<void> add_cohere2moe_keys(const FamilyKeys& keys);
 Result<void> add_bailingmoe2_keys(const FamilyKeys& keys);
 Result<void> add_spark2_5_keys(const FamilyKeys& keys);
+Result<void> add_llama4_keys(const FamilyKeys& keys);
+Result<void> add_step35_keys(const FamilyKeys& keys);
+/// Those of layers that see all, which rotate half of a head.
+Result<std::vector<float>> step35_rope_factors(const JsonObject& config, Math math);
 Result<void> add_gpt_oss_keys(const FamilyKeys& keys);
 Result<void> add_gemma2_keys(const FamilyKeys& keys);
 Result<void> add_gemma3_keys(const FamilyKeys& keys);

@@ -197,6 +197,7 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
       if (shape[1] == width_) break;
       return add_transposed(tensor, place, out);
     case TensorForm::kTransposedGateAndUp:
+    case TensorForm::kTransposedGateThenUp:
     case TensorForm::kTransposed: return add_transposed(tensor, place, out);
     case TensorForm::kByKeyHead: return add_by_key_head(tensor, place.name, out);
     case TensorForm::kGateAndUpBiases: return add_biases(tensor, place.name, out);
@@ -310,7 +311,8 @@ Result<void> TensorMaker::add_transposed(const CheckpointTensor& tensor, const T
     return {};
   }
   OCTAVO_TRY(const std::uint64_t rows, half_of(tensor, 2));
-  const bool are_blocks = place.form == TensorForm::kGateThenUpOfEither;
+  const bool are_blocks =
+      place.form == TensorForm::kGateThenUpOfEither || place.form == TensorForm::kTransposedGateThenUp;
   for (const std::uint64_t turn : {0U, 1U})
     push(out, turn == 0 ? place.name : up_name(place.name), {shape[1], rows, shape[0]}, type,
          std::make_unique<TransposedExperts>(tensor, element_bytes(type),
