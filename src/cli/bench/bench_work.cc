@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "base/first_seen.h"
 #include "model/model_work.h"
 
 namespace octavo::cli {
