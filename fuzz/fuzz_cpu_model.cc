@@ -65,6 +65,7 @@ const std::string& bytes_of_model(std::size_t index) {
       TinyModel{.arch = "glm4moe", .layers = 2}.bytes(),
       TinyModel{.arch = "lfm2", .layers = 2}.bytes(),
       TinyModel{.arch = "lfm2", .layers = 2, .taps = 3, .type = octavo::DType::kQ8_0}.bytes(),
+      TinyModel{.arch = "granitehybrid", .layers = 2}.bytes(),
       TinyModel{.arch = "nanbeige", .layers = 2}.bytes(),
       TinyModel{.layers = 1, .biases = true}.bytes(),
       TinyModel{.arch = "mistral3", .layers = 1, .experts = 3, .chosen = 2, .biases = true}.bytes(),

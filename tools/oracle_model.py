@@ -12,12 +12,13 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
                  "ernie4_5-moe", "hy_v3", "lfm2", "lfm2moe",
-                 "lfm3", "nanbeige")
+                 "lfm3", "nanbeige", "granitehybrid")
 SHORT_CONVS = ("lfm2", "lfm2moe", "lfm3")
+MAMBAS = ("granitehybrid",)  # whose layers without KV heads are Mamba-2
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe")  # where the file does not say
 NORMED_BY_KEY = ("glm4moe", "hy_v3")  # weights of experts; those of others always
-SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
+SCALED = ("granite", "granitemoe", "granitehybrid", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
 NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-r", "cohere2", "glm4", "smollm3", "arcee",
               "muse-glimmer", "nanbeige", *SCALED)
@@ -375,8 +376,35 @@ class Model:
         x = np.concatenate([np.zeros((num_taps - 1, len(taps)), np.float32), b * x])
         return (c * sum(x[j:j + n] * taps[:, j] for j in range(num_taps))) @ w[p + "shortconv.out_proj.weight"].T
 
+    def mamba2(self, h, layer):
+        """Mamba-2 (arXiv 2405.21060, listing 1, as a recurrence) behind a causal convolution: h [tokens, width] -> the
+        same. Head i reads the B and C of group i div (heads / groups); the gate comes before the norm of each group."""
+        w, p, n = self.weights, f"blk.{layer}.", len(h)
+        heads, groups, size = (self.key(f"ssm.{name}") for name in ("time_step_rank", "group_count", "state_size"))
+        inner = self.key("ssm.inner_size")
+        rows = h @ w[p + "ssm_in.weight"].T
+        z, x, dt = np.split(rows, [inner, rows.shape[1] - heads], axis=1)
+        taps = w[p + "ssm_conv1d.weight"]  # [channels, taps]
+        num_taps = taps.shape[1]
+        x = np.concatenate([np.zeros((num_taps - 1, len(taps)), np.float32), x])
+        x = silu(sum(x[j:j + n] * taps[:, j] for j in range(num_taps)) + w.get(p + "ssm_conv1d.bias", 0))
+        x, b, c = np.split(x, [inner, inner + groups * size], axis=1)
+        x, skip = x.reshape(n, heads, inner // heads), w[p + "ssm_d"].reshape(heads, 1)
+        b, c = (np.repeat(a.reshape(n, groups, size), heads // groups, axis=1) for a in (b, c))
+        dt = np.logaddexp(0, dt + w[p + "ssm_dt.bias"])
+        decay = np.exp(dt * w[p + "ssm_a"].reshape(heads))
+        state, y = np.zeros((heads, inner // heads, size), np.float32), np.empty_like(x)
+        for t in range(n):
+            state = state * decay[t][:, None, None] + (dt[t][:, None] * x[t])[:, :, None] * b[t][:, None, :]
+            y[t] = np.einsum("hpn,hn->hp", state, c[t]) + skip * x[t]
+        y = (y.reshape(n, inner) * silu(z)).reshape(n, groups, -1).transpose(1, 0, 2)
+        y = self.norm(y, p + "ssm_norm.weight").transpose(1, 0, 2).reshape(n, inner)
+        return y @ w[p + "ssm_out.weight"].T
+
     def mixer(self, layer):
         """The function that mixes the rows of a layer."""
+        if self.arch in MAMBAS and not self.of_layer("attention.head_count_kv", layer):
+            return self.mamba2
         if self.arch in SHORT_CONVS and not self.of_layer("attention.head_count_kv", layer):
             return self.short_conv
         return self.delta_net if self.is_recurrent(layer) else self.attention

@@ -69,6 +69,15 @@ def granite(shape, **more):
                        synth_model.SCALES[shape], strict=True)), **more}
 
 
+def mamba(shape):
+    """The Mamba-2 of a shape, by the names that hybrids have for it."""
+    layers = ["attention" if i in synth_model.MAMBAS[shape].attends else "mamba"
+              for i in range(synth_model.SHAPES[shape].layers)]
+    of = synth_model.MAMBAS[shape]
+    return {"mamba_n_heads": of.heads, "mamba_d_head": of.head_dim, "mamba_n_groups": of.groups, "mamba_d_state": of.state,
+            "mamba_d_conv": of.taps, "layer_types": layers}
+
+
 def long_rope(shape):
     """The lists of factors that synth_model.py gives a shape, and the context that they begin at."""
     original, magnitude = synth_model.LONG_ROPES[shape]
@@ -147,6 +156,14 @@ CASES = {
         granite("tiny-granitemoe-shared", **experts("tiny-granitemoe-shared", num_local_experts="count",
                                                     num_experts_per_tok="chosen",
                                                     shared_intermediate_size="shared"))),
+    "granitehybrid": Case("tiny-granite-hybrid", "GraniteMoeHybridForCausalLM", "GraniteMoeHybridConfig", {},
+                          granite("tiny-granite-hybrid", **mamba("tiny-granite-hybrid"), num_local_experts=0,
+                                  shared_intermediate_size=512, position_embedding_type=None)),
+    "granitehybrid with experts": Case(
+        "tiny-granite-hybrid-experts", "GraniteMoeHybridForCausalLM", "GraniteMoeHybridConfig", {},
+        granite("tiny-granite-hybrid-experts", **mamba("tiny-granite-hybrid-experts"), position_embedding_type="rope",
+                **experts("tiny-granite-hybrid-experts", num_local_experts="count", num_experts_per_tok="chosen",
+                          shared_intermediate_size="shared"))),
     "smollm3": Case("tiny-smollm3", "SmolLM3ForCausalLM", "SmolLM3Config", {}, {}),
     "arcee": Case("tiny-arcee", "ArceeForCausalLM", "ArceeConfig", {}, {}),
     "qwen2vl": Case("tiny-qwen2vl", "Qwen2_5_VLForConditionalGeneration", "Qwen2_5_VLConfig", {},

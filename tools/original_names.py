@@ -29,11 +29,15 @@ PARTS_OF_LFM = {"attn_norm": "operator_norm", "ffn_norm": "ffn_norm", "shortconv
                 "ffn_up": "feed_forward.w3", "ffn_down": "feed_forward.w2"}
 LFM2 = PARTS_OF_LFM | {"attn_output": "self_attn.out_proj", "attn_q_norm": "self_attn.q_layernorm",
                        "attn_k_norm": "self_attn.k_layernorm"}
+MAMBA = {f"ssm_{part}": f"mamba.{name}" for part, name in
+         {"in": "in_proj", "out": "out_proj", "conv1d": "conv1d", "norm": "norm"}.items()}
 OWN_PARTS = {
     "hunyuan-dense": {"attn_q_norm": "self_attn.query_layernorm", "attn_k_norm": "self_attn.key_layernorm"},
     "olmo2": {"post_ffw_norm": "post_feedforward_layernorm"},
     "granitemoe": {"ffn_gate_inp": "block_sparse_moe.router", "ffn_down_shexp": "shared_mlp.output_linear",
                    "ffn_gate_up_shexp": "shared_mlp.input_linear"},
+    "granitehybrid": MAMBA | {"ffn_gate_inp": "block_sparse_moe.router", "ffn_down_shexp": "shared_mlp.output_linear",
+                              "ffn_gate_up_shexp": "shared_mlp.input_linear"},
     "muse-glimmer": {"post_ffw_norm": "post_feedforward_layernorm", "ffn_norm": "pre_feedforward_layernorm",
                      "attn_gate": "self_attn.gate_proj"},
     "phi3": {"attn_qkv": "self_attn.qkv_proj", "ffn_up": "mlp.gate_up_proj"},
@@ -68,7 +72,7 @@ NAMES = {  # of a layer, whole
 SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe", "qwen3next")
 SHIFTED_LAYER_NORMS = (*SHIFTED_NORMS, "muse-glimmer")  # those of layers
 # llama.cpp rotates neighbours there, the original the halves of a head.
-PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige", "arcee", "muse-glimmer")
+PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "granitehybrid", "smollm3", "minicpm", "nanbeige", "arcee", "muse-glimmer")
 QWEN35_HEADS = (2, 4, 64, 64)  # of the tiny shapes: key heads, value heads, and their sizes
 
 
@@ -106,7 +110,21 @@ def delta_net(stem, data):
     return data
 
 
+MAMBAS = ("granitehybrid",)
+NAMES_OF_MAMBA = {"ssm_dt.bias": "mamba.dt_bias", "ssm_a": "mamba.A_log", "ssm_d": "mamba.D"}
+
+
+def mamba(stem, data):
+    if stem == "ssm_conv1d":
+        return data[:, None, :] if data.ndim == 2 else data
+    if stem == "ssm_a":
+        return np.log(-data).reshape(-1)
+    return data.reshape(-1) if stem in ("ssm_d", "ssm_norm") else data
+
+
 def layer_name(arch, name):
+    if arch in MAMBAS and name in NAMES_OF_MAMBA:
+        return NAMES_OF_MAMBA[name]
     if name in NAMES:
         return NAMES[name]
     if name.startswith("exp_probs_b"):
@@ -126,6 +144,8 @@ def layer_tensor(shape, name, data):
         return data.reshape(1, -1)
     if shape.arch == "qwen3next":
         data = {"ssm_a": lambda: np.log(-data), "ssm_conv1d": lambda: data[:, None, :]}.get(stem, lambda: data)()
+    if shape.arch in MAMBAS:
+        return mamba(stem, data)
     if name == "shortconv.conv.weight":
         return data[:, None, :]
     if shape.arch in SHIFTED_LAYER_NORMS and name.endswith("norm.weight") and stem != "ssm_norm":
@@ -145,7 +165,8 @@ def fused_by_key_head(layer):
 
 def fused_experts(arch, layer):
     """Takes gate, up and down of the experts out of a layer's tensors and gives the original's."""
-    place = {"gemma4": "experts", "granitemoe": "block_sparse_moe.experts", "lfm2moe": "feed_forward.experts"}.get(arch, "mlp.experts")
+    place = {"gemma4": "experts", "granitemoe": "block_sparse_moe.experts",
+             "granitehybrid": "block_sparse_moe.experts", "lfm2moe": "feed_forward.experts"}.get(arch, "mlp.experts")
     gate_up = layer.pop("ffn_gate_up_exps.weight", None)
     if gate_up is None:
         gate, up = layer.pop("ffn_gate_exps.weight"), layer.pop("ffn_up_exps.weight")
@@ -194,7 +215,10 @@ def original_weights(reader, shape):
             weights |= {prefix + name: data for name, data in numbers_of_xielu(reader, number).items()}
         if shape.arch == "muse-glimmer":  # its config.json has the scale of Q
             layer = {name: data for name, data in layer.items() if name not in ("attn_q_norm.weight", "attn_k_norm.weight")}
-        if shape.arch == "granitemoe" and shape.shared:  # gate and up of the expert for every row in one matrix
+        if shape.arch == "granitehybrid" and not shape.experts:  # which has the expert for every row alone
+            for part in ("gate", "up", "down"):
+                layer[f"ffn_{part}_shexp.weight"] = layer.pop(f"ffn_{part}.weight")
+        if shape.arch.startswith("granite") and "ffn_gate_shexp.weight" in layer:  # gate and up of it in one matrix
             halves = [layer.pop(f"ffn_{half}_shexp.weight") for half in ("gate", "up")]
             layer["ffn_gate_up_shexp.weight"] = np.concatenate(halves)
         if shape.arch == "qwen3next" and "attn_gate.weight" in layer:

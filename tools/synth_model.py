@@ -113,6 +113,8 @@ SHAPES = {
     "tiny-hy-v3": Shape("hy_v3", 3, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 256),
     "tiny-lfm2moe": Shape("lfm2moe", 4, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-lfm2": Shape("lfm2", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
+    "tiny-granite-hybrid": Shape("granitehybrid", 4, 256, 4, 2, 64, 512, 2048, 10000.0, True),
+    "tiny-granite-hybrid-experts": Shape("granitehybrid", 4, 256, 4, 2, 64, 256, 2048, 10000.0, True, 8, 3, 512),
     "tiny-lfm3": Shape("lfm3", 6, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-gpt-oss": Shape("gpt-oss", 4, 320, 4, 2, 64, 288, 2048, 150000.0, False, 8, 3),
     "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
@@ -135,6 +137,8 @@ SHAPES = {
     "granite-4.1-3b": Shape("granite", 40, 2560, 40, 8, 64, 8192, 131072, 10000000.0, True),
     "muse-glimmer-30b": Shape("muse-glimmer", 52, 6656, 32, 2, 128, 19968, 131072, 500000.0, False),
     "qwen3-coder-next": Shape("qwen3next", 48, 2048, 16, 2, 256, 512, 262144, 10000000.0, False, 512, 10, 512),
+    "granite-4.0-h-1b": Shape("granitehybrid", 40, 1536, 12, 4, 128, 4096, 131072, 10000.0, True),
+    "granite-4.0-h-tiny": Shape("granitehybrid", 40, 1536, 12, 4, 128, 512, 131072, 10000.0, True, 64, 6, 1024),
     "lfm2-8b-a1b": Shape("lfm2moe", 24, 2048, 32, 8, 64, 1792, 128000, 1000000.0, True, 32, 4),
     "lfm2.5-1.2b": Shape("lfm2", 16, 2048, 32, 8, 64, 8192, 128000, 1000000.0, True),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
@@ -152,6 +156,22 @@ class Recurrence(NamedTuple):
 
     def channels(self):
         return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
+
+
+class Mamba(NamedTuple):
+    """The Mamba-2 of a hybrid's layers, and the layers that attend."""
+    heads: int
+    head_dim: int
+    groups: int
+    state: int
+    attends: tuple
+    taps: int = 4
+
+    def inner(self):
+        return self.heads * self.head_dim
+
+    def channels(self):
+        return self.inner() + 2 * self.groups * self.state
 
 
 class Router(NamedTuple):
@@ -187,16 +207,26 @@ RECURRENCES = {
     "qwen3.5-35b-a3b": Recurrence(16, 32, 128, 128),
 }
 
+MAMBAS = {
+    "tiny-granite-hybrid": Mamba(8, 64, 2, 32, (2,)),
+    "tiny-granite-hybrid-experts": Mamba(16, 32, 1, 48, (1,)),
+    "granite-4.0-h-1b": Mamba(48, 64, 1, 128, (5, 15, 25, 35)),
+    "granite-4.0-h-tiny": Mamba(48, 64, 1, 128, (5, 15, 25, 35)),
+}
+
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3",
                  "lfm2moe")  # by a key
-LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige")
+LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "granitehybrid", "smollm3", "minicpm", "nanbeige")
 PASSES = {"tiny-nanbeige": (3, False), "tiny-nanbeige-unnormed": (2, True)}  # and whether no norm stands between them
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
 SCALES = {"tiny-granite": (12.0, 0.22, 0.015625, 3.0), "tiny-granite-unrotated": (12.0, 0.22, 0.2, 3.0),
           "tiny-granitemoe": (12.0, 0.3, 0.015625, 3.0), "tiny-granitemoe-shared": (6.0, 0.3, 0.2, 2.0),
+          "tiny-granite-hybrid": (12.0, 0.22, 0.2, 3.0), "tiny-granite-hybrid-experts": (6.0, 0.3, 0.015625, 2.0),
+          "granite-4.0-h-1b": (12.0, 0.22, 0.0078125, 6.0), "granite-4.0-h-tiny": (12.0, 0.22, 0.0078125, 6.0),
           "granite-4.1-3b": (12.0, 0.22, 0.015625, 10.0),
           "tiny-minicpm": (10.0, 0.3, 0.0, 0.75), "tiny-minicpm-longrope": (12.0, 0.3, 0.0, 2.0)}
+UNROTATED = ("tiny-granite-unrotated", "tiny-granite-hybrid", "granite-4.0-h-1b", "granite-4.0-h-tiny")
 DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of feed-forwards, of each four layers in turn
 LFM_TAPS = {"lfm2": 3, "lfm2moe": 3, "lfm3": 7}
 SHORT_CONVS = tuple(LFM_TAPS)
@@ -365,8 +395,10 @@ def is_short_conv(arch, layer):
     return arch in SHORT_CONVS and layer not in LFM2_ATTENDS
 
 
-def shape_of_layer(shape, layer, router=None):
-    """The heads and the feed-forward of one layer; 0: it has none. A short convolution has no KV heads."""
+def shape_of_layer(shape, layer, router=None, mamba=None):
+    """The heads and the feed-forward of one layer; 0: it has none. A short convolution and Mamba-2 have no KV heads."""
+    if mamba and layer not in mamba.attends:
+        shape = shape._replace(kv_heads=0)
     if router and layer in router.dense:
         shape = shape._replace(experts=0, ffn=router.dense_width)
     if is_short_conv(shape.arch, layer):
@@ -384,7 +416,7 @@ def add_scales(writer, name):
     writer.add_logit_scale(logits)
     if attention:
         writer.add_attention_scale(attention)
-    if name == "tiny-granite-unrotated":
+    if name in UNROTATED:
         writer.add_rope_scaling_finetuned(False)
     if name == "tiny-minicpm-longrope":
         writer.add_string(f"{arch}.rope.scaling.type", "longrope")
@@ -406,7 +438,8 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_expert_feed_forward_length(shape.ffn)
     if shape.shared and shape.arch != "gemma4" and not (router and router.shared_count):
         writer.add_expert_shared_feed_forward_length(shape.shared)
-    layers = [shape_of_layer(shape, i) for i in range(num_layers)]
+    mamba = MAMBAS.get(name)
+    layers = [shape_of_layer(shape, i, mamba=mamba) for i in range(num_layers)]
     alike = shape.arch != "deci"
     writer.add_head_count(shape.heads if alike else [layer.heads for layer in layers])
     writer.add_rope_freq_base(shape.rope_base)
@@ -425,7 +458,10 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     width = router.dense_width if router else shape.ffn
     writer.add_feed_forward_length(width if alike else [layer.ffn for layer in layers])
     has_short_convs = shape.arch in SHORT_CONVS
-    writer.add_head_count_kv(shape.kv_heads if alike and not has_short_convs else [layer.kv_heads for layer in layers])
+    is_everywhere = alike and not has_short_convs and not mamba
+    writer.add_head_count_kv(shape.kv_heads if is_everywhere else [layer.kv_heads for layer in layers])
+    if mamba:
+        add_mamba_keys(writer, mamba)
     if has_short_convs:
         writer.add_shortconv_l_cache(LFM_TAPS[shape.arch])
     if shape.arch == "lfm3":
@@ -488,6 +524,14 @@ def add_recurrence(writer, arch, recurrence, rotated):
         return
     third = -(-rotated // 6)  # of the pairs: llama.cpp wants the sections, which text does not tell apart
     writer.add_rope_dimension_sections([third, third, rotated // 2 - 2 * third, 0])
+
+
+def add_mamba_keys(writer, mamba):
+    writer.add_ssm_conv_kernel(mamba.taps)
+    writer.add_ssm_state_size(mamba.state)
+    writer.add_ssm_group_count(mamba.groups)
+    writer.add_ssm_time_step_rank(mamba.heads)
+    writer.add_ssm_inner_size(mamba.inner())
 
 
 def add_pattern(writer, arch, pattern):
@@ -557,6 +601,19 @@ def add_delta_net(tensors, prefix, width, recurrence, types, by_key_head=False):
     tensors.matrix(prefix + "ssm_out.weight", width, inner, next(types), inner**-0.5)
 
 
+def add_mamba(tensors, prefix, width, mamba, types):
+    """Decays as those of a delta net: states forget within ten to some hundred tokens."""
+    rows = mamba.inner() + mamba.channels() + mamba.heads
+    tensors.matrix(prefix + "ssm_in.weight", rows, width, next(types), width**-0.5)
+    tensors.matrix(prefix + "ssm_conv1d.weight", mamba.channels(), mamba.taps, Q.F32, 0.5)
+    tensors.vector(prefix + "ssm_conv1d.bias", mamba.channels(), 0, 0.3)
+    tensors.vector(prefix + "ssm_dt.bias", mamba.heads, -2, 1)
+    tensors.vector(prefix + "ssm_a", (mamba.heads, 1), -0.5)
+    tensors.vector(prefix + "ssm_d", (mamba.heads, 1), 1, 0.3)
+    tensors.vector(prefix + "ssm_norm.weight", (mamba.groups, mamba.inner() // mamba.groups), 1)
+    tensors.matrix(prefix + "ssm_out.weight", width, mamba.inner(), next(types), mamba.inner()**-0.5)
+
+
 def add_short_conv(tensors, prefix, width, taps, types):
     tensors.matrix(prefix + "shortconv.in_proj.weight", 3 * width, width, next(types), width**-0.5)
     tensors.matrix(prefix + "shortconv.conv.weight", width, taps, Q.F32, 0.5)
@@ -576,7 +633,7 @@ def add_attention(tensors, prefix, shape, types):
     tensors.matrix(prefix + "attn_output.weight", width, out_width, next(types), out_width**-0.5)
 
 
-def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
+def add_layer(tensors, prefix, shape, types, recurrence=None, router=None, mamba=None):
     width, ffn = shape.width, shape.ffn
     q_rows, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
     if shape.heads and shape.arch not in NORMS_RESULTS_ALONE:
@@ -590,6 +647,8 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
             tensors.vector(prefix + norm + ".bias", width, 0)
     if recurrence:
         add_delta_net(tensors, prefix, width, recurrence, types, shape.arch == "qwen3next")
+    elif mamba and not shape.kv_heads:
+        add_mamba(tensors, prefix, width, mamba, types)
     elif shape.arch in SHORT_CONVS and not shape.kv_heads:
         add_short_conv(tensors, prefix, width, LFM_TAPS[shape.arch], types)
     elif shape.heads:
@@ -700,8 +759,9 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
         return
     for i in range(num_layers):
         attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
-        of_layer = shape_of_layer(shape, i, ROUTERS.get(name))
-        add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence, ROUTERS.get(name))
+        of_layer = shape_of_layer(shape, i, ROUTERS.get(name), MAMBAS.get(name))
+        add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence, ROUTERS.get(name),
+                  MAMBAS.get(name))
         if biases and attends and (of_layer.kv_heads or not of_layer.heads) and shape.arch not in (*QKV_BIASES, "phi3"):
             add_optional_biases(tensors, f"blk.{i}.", of_layer)
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/delta_state.h"
+#include "model/head_states.h"
 
 namespace octavo::test {
 namespace {
@@ -33,10 +33,23 @@ TEST(LayerSpec, ARecurrentLayerHasAStateAndNoKeys) {
   const DeltaSpec spec{.num_key_heads = 1, .num_value_heads = 3, .key_dim = 4, .value_dim = 5, .taps = 4};
   const LayerSpec layer{.mixer = spec};
   EXPECT_FALSE(layer.kv_shape());
-  EXPECT_EQ(layer.state_bytes(), DeltaState(spec).bytes());
+  EXPECT_EQ(layer.state_bytes(), states_of(spec).bytes());
   EXPECT_GT(layer.state_bytes(), 3U * 4 * 5 * sizeof(float));
   EXPECT_TRUE(layer.writes_state());
   EXPECT_EQ(layer.result_width(), 15);
+}
+
+TEST(LayerSpec, Mamba2HasAStateForEachHeadAndTheInputsOfItsConvolution) {
+  const MambaSpec spec{.num_heads = 6, .head_dim = 40, .num_groups = 2, .state_dim = 16, .taps = 4};
+  EXPECT_EQ(spec.num_channels(), 6 * 40 + 2 * 2 * 16);
+  EXPECT_EQ(spec.norm_width(), 120);
+  for (int head = 0; head < 6; ++head) EXPECT_EQ(spec.group(head), head < 3 ? 0 : 1);
+  const LayerSpec layer{.mixer = spec};
+  EXPECT_FALSE(layer.kv_shape());
+  EXPECT_EQ(layer.state_bytes(), (6U * 2 * 16 * 32 + 3U * 304) * sizeof(float));
+  EXPECT_TRUE(layer.writes_state());
+  EXPECT_EQ(layer.result_width(), 240);
+  EXPECT_EQ(layer.mamba(), std::get_if<MambaSpec>(&layer.mixer));
 }
 
 TEST(LayerSpec, AShortConvolutionKeepsTheRowsBeforeTheNext) {

@@ -23,7 +23,7 @@ struct TinyModel {
   std::uint32_t window = 24;     // of families with windows
   std::uint32_t v_head_dim = 0;  // of values that attention reads; 0: head_dim
   // qwen35, qwen35moe: every second layer attends. Sizes of heads are no multiples of anything. lfm2: likewise, the
-  // others are short convolutions.
+  // others are short convolutions; granitehybrid: the others are Mamba-2, with key_heads groups and states of key_dim.
   std::uint32_t key_heads = 2, value_heads = 4, key_dim = 18, value_dim = 24, taps = 4, attention_every = 2;
   // gemma4: every third layer sees all, with wider heads, one KV head and K for V; the last two of five and more
   // borrow, and have a feed-forward twice as wide.
@@ -102,7 +102,7 @@ struct TinyModel {
     return arch == "qwen3moe" || arch == "qwen35moe" || arch == "granitemoe" || is_gpt_oss() || is_glm_moe() ||
            is_next();
   }
-  bool is_granite() const { return arch == "granite" || arch == "granitemoe"; }
+  bool is_granite() const { return arch == "granite" || arch == "granitemoe" || arch == "granitehybrid"; }
   std::uint32_t shared_ffn() const {
     return arch == "qwen35moe" || arch == "granitemoe" || is_glm_moe() || is_next() ? ffn + 32 : 0;
   }
@@ -110,8 +110,9 @@ struct TinyModel {
   bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss() || arch == "seed_oss" || is_glm_moe(); }
   bool is_hybrid() const { return arch == "qwen35" || arch == "qwen35moe" || is_next(); }
   bool is_lfm2() const { return arch == "lfm2"; }
+  bool has_mamba() const { return arch == "granitehybrid"; }
   bool keeps_state(std::uint32_t layer) const {
-    return (is_hybrid() || is_lfm2()) && layer < layers && (layer + 1) % attention_every != 0;
+    return (is_hybrid() || is_lfm2() || has_mamba()) && layer < layers && (layer + 1) % attention_every != 0;
   }
   std::uint64_t channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
   bool gemma() const { return arch == "gemma2" || arch == "gemma3" || is_gemma4(); }
@@ -156,8 +157,9 @@ struct TinyModel {
     key(writer, "context_length", context);
     if (!is_deci()) key(writer, "attention.head_count", heads);
     if (is_deci()) write_deci(writer);
-    if (is_lfm2()) write_convolutions(writer);
-    if (!is_gemma4() && !is_deci() && !is_lfm2()) key(writer, "attention.head_count_kv", kv_heads);
+    if (is_lfm2()) key(writer, "shortconv.l_cache", taps);
+    if (is_lfm2() || has_mamba()) write_kv_heads(writer);
+    if (!is_gemma4() && !is_deci() && !is_lfm2() && !has_mamba()) key(writer, "attention.head_count_kv", kv_heads);
     key(writer, "attention.key_length", is_gemma4() ? global_head_dim : head_dim);
     key(writer, "attention.value_length", is_gemma4() ? global_head_dim : v_head_dim > 0 ? v_head_dim : head_dim);
     key(writer, has_layer_norms() ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-5F);
@@ -178,7 +180,9 @@ struct TinyModel {
     if (is_granite() || arch == "minicpm") write_scales(writer);
     if (arch == "mistral3") key(writer, "attention.temperature_scale", 0.5F);
     if (arch == "mistral3") key(writer, "attention.temperature_length", 8U);
-    if (is_hybrid()) write_recurrence(writer);
+    if (is_hybrid()) key(writer, "rope.dimension_count", head_dim / 4);
+    if (is_hybrid()) key(writer, "full_attention_interval", attention_every);
+    if (is_hybrid() || has_mamba()) write_recurrence(writer);
     if (is_glm_moe()) write_router(writer);
     if (num_experts() == 0) return;
     key(writer, "expert_count", num_experts());
@@ -252,18 +256,15 @@ struct TinyModel {
   }
 
   template <class Writer>
-  void write_convolutions(Writer& writer) const {
+  void write_kv_heads(Writer& writer) const {
     std::vector<std::int32_t> kv_heads_of_layers;
     for (std::uint32_t i = 0; i < layers; ++i)
       kv_heads_of_layers.push_back(keeps_state(i) ? 0 : static_cast<std::int32_t>(kv_heads));
     array(writer, "attention.head_count_kv", kv_heads_of_layers);
-    key(writer, "shortconv.l_cache", taps);
   }
 
   template <class Writer>
   void write_recurrence(Writer& writer) const {
-    key(writer, "rope.dimension_count", head_dim / 4);
-    key(writer, "full_attention_interval", attention_every);
     key(writer, "ssm.conv_kernel", taps);
     key(writer, "ssm.state_size", key_dim);
     key(writer, "ssm.group_count", key_heads);
@@ -320,6 +321,20 @@ struct TinyModel {
     floats(writer, random, p + "ssm_norm.weight", {value_dim}, 1.0F, 0.1F);
   }
 
+  /// States forget within ten to some hundred tokens.
+  template <class Writer>
+  void write_mamba(Writer& writer, std::mt19937& random, const std::string& p) const {
+    const std::uint64_t inner = value_heads * value_dim, mixed = inner + 2 * key_heads * key_dim;
+    tensor(writer, random, p + "ssm_in.weight", inner + mixed + value_heads, width, false, type);
+    floats(writer, random, p + "ssm_conv1d.weight", {taps, mixed}, 0.0F, 0.5F);
+    floats(writer, random, p + "ssm_conv1d.bias", {mixed}, 0.0F, 0.3F);
+    floats(writer, random, p + "ssm_dt.bias", {value_heads}, -2.0F, 1.0F);
+    floats(writer, random, p + "ssm_a", {1, value_heads}, -0.5F, 0.1F);
+    floats(writer, random, p + "ssm_d", {1, value_heads}, 1.0F, 0.3F);
+    floats(writer, random, p + "ssm_norm.weight", {inner / key_heads, key_heads}, 1.0F, 0.1F);
+    tensor(writer, random, p + "ssm_out.weight", width, inner, false, type);
+  }
+
   template <class Writer>
   void write_short_conv(Writer& writer, std::mt19937& random, const std::string& p) const {
     tensor(writer, random, p + "shortconv.in_proj.weight", std::uint64_t{3} * width, width, false, type);
@@ -356,7 +371,8 @@ struct TinyModel {
     bias("attn_q.bias", heads * head_dim * (is_hybrid() ? 2 : 1));
     bias("attn_k.bias", kv_heads * head_dim);
     bias("attn_v.bias", kv_heads * (v_head_dim > 0 ? v_head_dim : head_dim));
-    constexpr std::string_view kLlamas[] = {"llama", "mistral3", "granite", "smollm3", "minicpm", "nanbeige"};
+    constexpr std::string_view kLlamas[] = {"llama",   "mistral3", "granite", "granitehybrid",
+                                            "smollm3", "minicpm",  "nanbeige"};
     if (std::ranges::find(kLlamas, arch) == std::end(kLlamas)) return;
     bias("attn_output.bias", width);
     if (num_experts() > 0) return;
@@ -501,6 +517,8 @@ struct TinyModel {
         write_delta_net(writer, random, p);
       } else if (is_lfm2()) {
         write_short_conv(writer, random, p);
+      } else if (has_mamba()) {
+        write_mamba(writer, random, p);
       }
       if (num_experts() > 0) {
         tensor(writer, random, p + "ffn_gate_inp.weight", num_experts(), width, false, DType::kF32);
