@@ -33,7 +33,7 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "qwen2vl": "Qwen2_5_VLForConditionalGeneration", "qwen3vl": "Qwen3VLForConditionalGeneration",
           "muse-glimmer": "MuseGlimmerForConditionalGeneration",
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
-          "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM",
+          "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM", "granitehybrid": "GraniteMoeHybridForCausalLM",
           "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
           "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
@@ -45,12 +45,17 @@ SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", 
          "final_logit_softcapping": "final_logit_softcapping", "num_experts_per_tok": "expert_used_count"}
 GRANITE_SCALES = {"embedding_multiplier": "embedding_scale", "residual_multiplier": "residual_scale",
                   "attention_multiplier": "attention.scale", "logits_scaling": "logit_scale"}
+MAMBA_SIZES = {"mamba_n_heads": "ssm.time_step_rank", "mamba_n_groups": "ssm.group_count",
+               "mamba_d_state": "ssm.state_size", "mamba_d_conv": "ssm.conv_kernel"}
 DELTA_SIZES = {"linear_conv_kernel_dim": "ssm.conv_kernel", "linear_key_head_dim": "ssm.state_size",
                "linear_num_key_heads": "ssm.group_count", "linear_num_value_heads": "ssm.time_step_rank"}
 PARTS_OF_EXPERT = {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
 PARTS_OF_MIXTRAL = {"gate": "w1", "up": "w3", "down": "w2"}
 # Parts of names that checkpoints on the hub have otherwise than the modules of transformers 5.
-HUB_NAMES = {"ernie4_5-moe": {"mlp.gate.moe_statics": "mlp.moe_statics"},
+HUB_NAMES = {"granitehybrid": {"block_sparse_moe.experts.gate_up_proj": "block_sparse_moe.input_linear.weight",
+                               "block_sparse_moe.experts.down_proj": "block_sparse_moe.output_linear.weight",
+                               "block_sparse_moe.router.weight": "block_sparse_moe.router.layer.weight"},
+             "ernie4_5-moe": {"mlp.gate.moe_statics": "mlp.moe_statics"},
              "hy_v3": {"mlp.gate.weight": "mlp.router.gate.weight", "mlp.shared_experts": "mlp.shared_mlp",
                        "mlp.e_score_correction_bias": "mlp.expert_bias"}}
 # The tensor of a layer that predicts a token more, which is left out: {} is the number of the model's layers.
@@ -134,6 +139,8 @@ def experts_members(keys, old):
     count, chosen = keys.get("expert_count"), keys.get("expert_used_count")
     if keys.arch == "llama":
         return {"architectures": ["MixtralForCausalLM"], "num_local_experts": count}
+    if keys.arch == "granitehybrid":
+        return {"num_local_experts": count}
     if keys.arch == "gpt-oss":
         return {"num_local_experts": count, "intermediate_size": width}
     if keys.arch == "ernie4_5-moe":
@@ -211,12 +218,30 @@ def lfm3_members(keys):
             "rope_parameters": rope}
 
 
+def mamba_members(keys):
+    heads = keys.get("attention.head_count_kv")
+    return {name: keys.get(suffix) for name, suffix in MAMBA_SIZES.items()} | {
+        "mamba_d_head": keys.get("ssm.inner_size") // keys.get("ssm.time_step_rank"), "mamba_conv_bias": True,
+        "num_key_value_heads": max(heads), "layer_types": ["attention" if one else "mamba" for one in heads]}
+
+
+def granitehybrid_members(keys):
+    """transformers has a dense feed-forward as the expert for every row."""
+    shared = keys.get("expert_shared_feed_forward_length") or keys.get("feed_forward_length")
+    return {"shared_intermediate_size": shared, "num_local_experts": keys.get("expert_count") or 0,
+            "position_embedding_type": "nope" if keys.get("rope.scaling.finetuned") is False else "rope"}
+
+
 def config_of(keys, is_tied, old):
     config = {name: keys.get(suffix) for name, suffix in SIZES.items()}
     config = {name: value for name, value in config.items() if value is not None}
     config |= {"architectures": [MODELS[keys.arch]], "tie_word_embeddings": is_tied, **rope_members(keys, old)}
-    if keys.get("ssm.inner_size"):
+    if keys.arch in original_names.MAMBAS:
+        config |= mamba_members(keys)
+    elif keys.get("ssm.inner_size"):
         config |= delta_members(keys)
+    if keys.arch == "granitehybrid":
+        config |= granitehybrid_members(keys)
     if keys.arch == "mellum":
         config |= mellum_members(keys)
     if keys.arch == "gemma4":
@@ -227,7 +252,7 @@ def config_of(keys, is_tied, old):
         config |= {"sliding_window_pattern": "LLLG"}
     if keys.arch in ("command-r", "cohere2"):
         config |= {"logit_scale": keys.get("logit_scale")}
-    if keys.arch == "granite":
+    if keys.arch in ("granite", "granitehybrid"):
         config |= {name: keys.get(suffix) for name, suffix in GRANITE_SCALES.items()}
     if keys.arch == "arcee":
         config |= {"hidden_act": "relu2"}
@@ -271,7 +296,7 @@ def apart(name, data, arch):
 
 def original_tensors(keys, old):
     """(name, array) as the checkpoint has them."""
-    shape = Heads(keys.arch, keys.get("attention.head_count"), keys.get("attention.head_count_kv"))
+    shape = Heads(keys.arch, *(int(np.max(keys.get(f"attention.head_count{kind}"))) for kind in ("", "_kv")))
     weights = original_names.original_weights(keys.reader, shape)
     for name, data in weights.items():
         if old and keys.arch not in ("gpt-oss", "gemma4", "qwen35moe") and ".mlp.experts." in name:

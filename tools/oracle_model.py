@@ -12,12 +12,13 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
                  "ernie4_5-moe", "hy_v3", "lfm2", "lfm2moe",
-                 "lfm3", "nanbeige", "granitehybrid")
+                 "lfm3", "nanbeige", "granitehybrid", "nemotron_h", "nemotron_h_moe", "falcon-h1")
 SHORT_CONVS = ("lfm2", "lfm2moe", "lfm3")
-MAMBAS = ("granitehybrid",)  # whose layers without KV heads are Mamba-2
+NEMOTRONS = ("nemotron_h", "nemotron_h_moe")  # of whose layers each has one part
+MAMBAS = ("granitehybrid", *NEMOTRONS)  # whose layers without KV heads are Mamba-2
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
-SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe")  # where the file does not say
-NORMED_BY_KEY = ("glm4moe", "hy_v3")  # weights of experts; those of others always
+SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe", "nemotron_h_moe")  # where the file does not say
+NORMED_BY_KEY = ("glm4moe", "hy_v3", "nemotron_h_moe")  # weights of experts; those of others always
 SCALED = ("granite", "granitemoe", "granitehybrid", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
 NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-r", "cohere2", "glm4", "smollm3", "arcee",
@@ -26,7 +27,7 @@ UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layer
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
               "apertus", "deci", "qwen3vl", "qwen3vlmoe", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2",
-              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", *SHORT_CONVS, *SCALED)
+              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", "falcon-h1", *SHORT_CONVS, *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
@@ -130,7 +131,9 @@ class Model:
         self.heads = int(np.max(self.key("attention.head_count")))  # of the layers that attend
         self.head_dim = self.key("attention.key_length", self.width // self.heads)
         self.value_dim = self.key("attention.value_length", self.head_dim)
-        self.eps = self.key(f"attention.layer_norm_{'' if self.arch in LAYER_NORMS else 'rms_'}epsilon")
+        of_layer_norm = self.key("attention.layer_norm_epsilon", 0)  # which early files of Nemotron-H alone have
+        self.eps = of_layer_norm if self.arch in LAYER_NORMS else self.key("attention.layer_norm_rms_epsilon",
+                                                                           of_layer_norm or None)
         self.eps_of_results = GLIMMER_POST_EPSILON if self.arch == "muse-glimmer" else self.eps
         self.split_qkv()
         self.rope_base = self.key("rope.freq_base", 10000.0)
@@ -186,6 +189,8 @@ class Model:
         return residual, embedding, 1 / logits
 
     def is_rotated(self, layer):
+        if self.arch in NEMOTRONS:
+            return False
         if self.arch.startswith("granite"):
             return self.key("rope.scaling.finetuned", True)
         return (layer + 1) % UNROTATED_EVERY.get(self.arch, layer + 2) != 0
@@ -413,8 +418,9 @@ class Model:
         w, p = self.weights, f"blk.{layer}."
         if p + "ffn_gate_inp.weight" in w:
             return self.mixture(h, p) + self.shared_expert(h, p)
-        if self.arch == "arcee":  # ArceeMLP of transformers
-            return np.maximum(h @ w[p + "ffn_up.weight"].T, 0)**2 @ w[p + "ffn_down.weight"].T
+        if self.arch in ("arcee", *NEMOTRONS):  # ArceeMLP and NemotronHMLP of transformers
+            up = h @ w[p + "ffn_up.weight"].T + w.get(p + "ffn_up.bias", 0)
+            return np.maximum(up, 0)**2 @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)
         if self.arch == "starcoder2":
             up = gelu_tanh(h @ w[p + "ffn_up.weight"].T + w[p + "ffn_up.bias"])
             return up @ w[p + "ffn_down.weight"].T + w[p + "ffn_down.bias"]
@@ -473,6 +479,8 @@ class Model:
             y = y @ self.weights[p + f"ffn_{name}_exps.weight"][number].T
             return y if bias is None else y + bias[number]
 
+        if self.arch in NEMOTRONS:  # NemotronHExperts
+            return product(np.maximum(product(x, "up"), 0)**2, "down")
         gate, up = product(x, "gate"), product(x, "up")
         if self.arch == "gpt-oss":  # _apply_gate of GptOssExperts
             gate, up = np.minimum(gate, SWIGLU_LIMIT), np.clip(up, -SWIGLU_LIMIT, SWIGLU_LIMIT)
@@ -483,6 +491,8 @@ class Model:
         """An expert for all rows. Qwen3_5MoeSparseMoeBlock of transformers: times the sigmoid of a gate of its own;
         GraniteMoeSharedDecoderLayer: as it is."""
         w = self.weights
+        if self.arch in NEMOTRONS:
+            return np.maximum(h @ w[p + "ffn_up_shexp.weight"].T, 0)**2 @ w[p + "ffn_down_shexp.weight"].T
         if p + "ffn_gate_shexp.weight" not in w:
             return 0
         gate, up, down = (w[p + f"ffn_{name}_shexp.weight"].T for name in ("gate", "up", "down"))
@@ -496,6 +506,13 @@ class Model:
     def layer(self, x, layer, mixer):
         """The residual stream behind a layer."""
         p = f"blk.{layer}."
+        if self.arch in NEMOTRONS:
+            part = self.feed_forward if self.of_layer("feed_forward_length", layer) else mixer
+            return x + part(self.norm(x, p + "attn_norm.weight"), layer)
+        if self.arch == "falcon-h1":  # FalconH1DecoderLayer
+            h = self.norm(x, p + "attn_norm.weight")
+            x = x + self.attention(h, layer) + self.mamba2(h, layer)
+            return x + self.feed_forward(self.norm(x, p + "ffn_norm"), layer)
         if self.arch in COHERES or (self.arch == "stablelm" and p + "ffn_norm.weight" not in self.weights):
             h = self.norm(x, p + "attn_norm.weight")
             return x + mixer(h, layer) + self.feed_forward(h, layer)

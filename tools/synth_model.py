@@ -115,6 +115,10 @@ SHAPES = {
     "tiny-lfm2": Shape("lfm2", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-granite-hybrid": Shape("granitehybrid", 4, 256, 4, 2, 64, 512, 2048, 10000.0, True),
     "tiny-granite-hybrid-experts": Shape("granitehybrid", 4, 256, 4, 2, 64, 256, 2048, 10000.0, True, 8, 3, 512),
+    "tiny-nemotron-h": Shape("nemotron_h", 5, 256, 4, 2, 96, 512, 2048, 10000.0, False),
+    "tiny-nemotron-h-experts": Shape("nemotron_h_moe", 5, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 512),
+    "tiny-falcon-h1": Shape("falcon-h1", 3, 256, 4, 2, 64, 512, 2048, 100000.0, False),
+    "tiny-falcon-h1-normed": Shape("falcon-h1", 2, 256, 4, 2, 64, 512, 2048, 100000.0, True),
     "tiny-lfm3": Shape("lfm3", 6, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-gpt-oss": Shape("gpt-oss", 4, 320, 4, 2, 64, 288, 2048, 150000.0, False, 8, 3),
     "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
@@ -139,6 +143,8 @@ SHAPES = {
     "qwen3-coder-next": Shape("qwen3next", 48, 2048, 16, 2, 256, 512, 262144, 10000000.0, False, 512, 10, 512),
     "granite-4.0-h-1b": Shape("granitehybrid", 40, 1536, 12, 4, 128, 4096, 131072, 10000.0, True),
     "granite-4.0-h-tiny": Shape("granitehybrid", 40, 1536, 12, 4, 128, 512, 131072, 10000.0, True, 64, 6, 1024),
+    "nemotron-3-nano-30b": Shape("nemotron_h_moe", 52, 2688, 32, 2, 128, 1856, 262144, 10000.0, False, 128, 6, 3712),
+    "falcon-h1-1.5b": Shape("falcon-h1", 24, 2048, 8, 2, 128, 4096, 131072, 1e11, False),
     "lfm2-8b-a1b": Shape("lfm2moe", 24, 2048, 32, 8, 64, 1792, 128000, 1000000.0, True, 32, 4),
     "lfm2.5-1.2b": Shape("lfm2", 16, 2048, 32, 8, 64, 8192, 128000, 1000000.0, True),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
@@ -165,6 +171,8 @@ class Mamba(NamedTuple):
     groups: int
     state: int
     attends: tuple
+    ffns: tuple | None = None  # layers that have a feed-forward alone, where a layer has one part
+    is_normed: bool = True
     taps: int = 4
 
     def inner(self):
@@ -194,6 +202,8 @@ ROUTERS = {
     "tiny-ernie-moe": Router(bias="exp_probs_b.bias", leading=1, every=2, dense=(0, 2)),
     "tiny-lfm2moe": Router(2, "exp_probs_b.bias", leading=1, dense=(0,)),
     "lfm2-8b-a1b": Router(2, "exp_probs_b.bias", leading=2, dense=(0, 1), dense_width=7168),
+    "tiny-nemotron-h-experts": Router(bias="exp_probs_b.bias", is_normed=True, scale=2.5),
+    "nemotron-3-nano-30b": Router(bias="exp_probs_b.bias", is_normed=True, scale=2.5),
     "tiny-hy-v3": Router(bias="exp_probs_b", is_normed=True, scale=2.0, dense=(0,)),
 }
 
@@ -210,13 +220,21 @@ RECURRENCES = {
 MAMBAS = {
     "tiny-granite-hybrid": Mamba(8, 64, 2, 32, (2,)),
     "tiny-granite-hybrid-experts": Mamba(16, 32, 1, 48, (1,)),
+    "tiny-nemotron-h": Mamba(16, 32, 4, 32, (2,), (1, 3)),
+    "tiny-nemotron-h-experts": Mamba(8, 64, 2, 48, (2,), (1, 3)),
+    "tiny-falcon-h1": Mamba(12, 64, 2, 32, (), is_normed=False),
+    "tiny-falcon-h1-normed": Mamba(8, 64, 2, 48, ()),
+    "nemotron-3-nano-30b": Mamba(64, 64, 8, 128, (5, 12, 19, 26, 33, 42), (
+        1, 3, 6, 8, 10, 13, 15, 17, 20, 22, 24, 27, 29, 31, 34, 36, 38, 40, 43, 45, 47, 49, 51)),
+    "falcon-h1-1.5b": Mamba(48, 64, 1, 256, (), is_normed=False),
     "granite-4.0-h-1b": Mamba(48, 64, 1, 128, (5, 15, 25, 35)),
     "granite-4.0-h-tiny": Mamba(48, 64, 1, 128, (5, 15, 25, 35)),
 }
 
+NEMOTRONS = ("nemotron_h", "nemotron_h_moe")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3",
-                 "lfm2moe")  # by a key
+                 "lfm2moe", "nemotron_h_moe")  # by a key
 LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "granitehybrid", "smollm3", "minicpm", "nanbeige")
 PASSES = {"tiny-nanbeige": (3, False), "tiny-nanbeige-unnormed": (2, True)}  # and whether no norm stands between them
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
@@ -241,7 +259,7 @@ NORM_BIASES = ("starcoder2", "stablelm")
 LAYER_NORMS = (*COHERES, *NORM_BIASES)
 LOGIT_SCALES = (*COHERES, "muse-glimmer")
 GATE_IN_UP = ("glm4", "phi3")
-UNGATED = ("arcee", "starcoder2", "apertus")
+UNGATED = ("arcee", "starcoder2", "apertus", *NEMOTRONS)
 PARTLY_ROTATED = {"glm4": 1 / 2, "glm4moe": 1 / 2, "phi3": 3 / 4, "stablelm": 1 / 4}  # of a head
 # The context before LongRoPE stretched it, and the factor of cosines and sines, which transformers computes of both.
 LONG_ROPES = {"tiny-phi3": (16, (1 + np.log(2048 / 16) / np.log(16)) ** 0.5), "tiny-phi3-short": (2048, 1.19),
@@ -397,7 +415,11 @@ def is_short_conv(arch, layer):
 
 def shape_of_layer(shape, layer, router=None, mamba=None):
     """The heads and the feed-forward of one layer; 0: it has none. A short convolution and Mamba-2 have no KV heads."""
-    if mamba and layer not in mamba.attends:
+    if mamba and mamba.ffns is not None and layer in mamba.ffns:
+        return shape._replace(heads=0, kv_heads=0)
+    if mamba and mamba.ffns is not None:
+        shape = shape._replace(ffn=0, experts=0)
+    if mamba and shape.arch != "falcon-h1" and layer not in mamba.attends:
         shape = shape._replace(kv_heads=0)
     if router and layer in router.dense:
         shape = shape._replace(experts=0, ffn=router.dense_width)
@@ -443,9 +465,9 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     alike = shape.arch != "deci"
     writer.add_head_count(shape.heads if alike else [layer.heads for layer in layers])
     writer.add_rope_freq_base(shape.rope_base)
-    if shape.arch in LAYER_NORMS:
+    if shape.arch in (*LAYER_NORMS, *NEMOTRONS):
         writer.add_layer_norm_eps(1e-6)
-    else:
+    if shape.arch not in (*LAYER_NORMS, "nemotron_h"):
         writer.add_layer_norm_rms_eps(1e-6)
     if shape.arch in LOGIT_SCALES:
         writer.add_logit_scale(0.75)
@@ -456,9 +478,10 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     if name in synth_gemma4.LAYERS:
         return synth_gemma4.add_metadata(writer, name, shape, num_layers, window)
     width = router.dense_width if router else shape.ffn
-    writer.add_feed_forward_length(width if alike else [layer.ffn for layer in layers])
+    is_alike = alike and shape.arch not in NEMOTRONS
+    writer.add_feed_forward_length(width if is_alike else [layer.ffn for layer in layers])
     has_short_convs = shape.arch in SHORT_CONVS
-    is_everywhere = alike and not has_short_convs and not mamba
+    is_everywhere = shape.arch == "falcon-h1" or (alike and not has_short_convs and not mamba)
     writer.add_head_count_kv(shape.kv_heads if is_everywhere else [layer.kv_heads for layer in layers])
     if mamba:
         add_mamba_keys(writer, mamba)
@@ -610,7 +633,8 @@ def add_mamba(tensors, prefix, width, mamba, types):
     tensors.vector(prefix + "ssm_dt.bias", mamba.heads, -2, 1)
     tensors.vector(prefix + "ssm_a", (mamba.heads, 1), -0.5)
     tensors.vector(prefix + "ssm_d", (mamba.heads, 1), 1, 0.3)
-    tensors.vector(prefix + "ssm_norm.weight", (mamba.groups, mamba.inner() // mamba.groups), 1)
+    if mamba.is_normed:
+        tensors.vector(prefix + "ssm_norm.weight", (mamba.groups, mamba.inner() // mamba.groups), 1)
     tensors.matrix(prefix + "ssm_out.weight", width, mamba.inner(), next(types), mamba.inner()**-0.5)
 
 
@@ -639,20 +663,24 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None, mamba
     if shape.heads and shape.arch not in NORMS_RESULTS_ALONE:
         tensors.vector(prefix + "attn_norm.weight", width, 1)
     ffn_norm = "post_attention_norm" if shape.arch in POST_ATTENTION_IS_FFN else "ffn_norm"
+    if shape.arch in NEMOTRONS:
+        ffn_norm = "attn_norm"
     is_parallel = shape.arch in COHERES or (shape.arch == "stablelm" and shape.norms_by_head)
     if ffn and shape.arch not in NORMS_RESULTS_ALONE and not is_parallel:
-        tensors.vector(prefix + ffn_norm + ".weight", width, 1)
+        tensors.vector(prefix + ffn_norm + ("" if shape.arch == "falcon-h1" else ".weight"), width, 1)
     if shape.arch in NORM_BIASES:
         for norm in ("attn_norm",) if is_parallel else ("attn_norm", "ffn_norm"):
             tensors.vector(prefix + norm + ".bias", width, 0)
     if recurrence:
         add_delta_net(tensors, prefix, width, recurrence, types, shape.arch == "qwen3next")
-    elif mamba and not shape.kv_heads:
+    elif mamba and shape.heads and not shape.kv_heads:
         add_mamba(tensors, prefix, width, mamba, types)
     elif shape.arch in SHORT_CONVS and not shape.kv_heads:
         add_short_conv(tensors, prefix, width, LFM_TAPS[shape.arch], types)
     elif shape.heads:
         add_attention(tensors, prefix, shape, types)
+        if shape.arch == "falcon-h1":  # beside it
+            add_mamba(tensors, prefix, width, mamba, types)
     if shape.experts:
         add_experts(tensors, prefix, shape, types)
         if router and router.bias:  # large enough to change choices
@@ -707,14 +735,16 @@ def add_experts(tensors, prefix, shape, types):
     or has a small weight; results small beside the residual stream, so that rounding hardly moves later routers."""
     width, ffn, experts = shape.width, shape.ffn, (shape.experts,)
     tensors.matrix(prefix + "ffn_gate_inp.weight", shape.experts, width, Q.F32, 4 * width**-0.5)
-    tensors.matrix(prefix + "ffn_gate_exps.weight", ffn, width, next(types), width**-0.5, experts)
+    if shape.arch not in UNGATED:
+        tensors.matrix(prefix + "ffn_gate_exps.weight", ffn, width, next(types), width**-0.5, experts)
     tensors.matrix(prefix + "ffn_up_exps.weight", ffn, width, next(types), width**-0.5, experts)
     down_std = 0.05 if shape.arch == "gpt-oss" else 0.25  # whose biases make gated inputs large
     tensors.matrix(prefix + "ffn_down_exps.weight", width, ffn, next(types), down_std * ffn**-0.5, experts)
     if shape.shared:
         if shape.arch in HYBRIDS:
             tensors.vector(prefix + "ffn_gate_inp_shexp.weight", width, 0, width**-0.5)
-        tensors.matrix(prefix + "ffn_gate_shexp.weight", shape.shared, width, next(types), width**-0.5)
+        if shape.arch not in UNGATED:
+            tensors.matrix(prefix + "ffn_gate_shexp.weight", shape.shared, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_up_shexp.weight", shape.shared, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down_shexp.weight", width, shape.shared, next(types), 0.25 * shape.shared**-0.5)
 
@@ -737,12 +767,13 @@ def add_optional_biases(tensors, prefix, shape):
         for projection, rows in (("q", 2 * q_width if shape.arch in HYBRIDS else q_width),
                                  ("k", shape.kv_heads * shape.head_dim), ("v", shape.kv_heads * shape.v_dim())):
             tensors.vector(prefix + f"attn_{projection}.bias", rows, 0, 0.5)
-    if shape.arch not in (*LLAMAS, "ernie4_5", "ernie4_5-moe"):
+    if shape.arch not in (*LLAMAS, *NEMOTRONS, "ernie4_5", "ernie4_5-moe", "falcon-h1"):
         return
-    if shape.heads:
+    if shape.heads and shape.arch != "falcon-h1":
         tensors.vector(prefix + "attn_output.bias", shape.width, 0)
     if shape.ffn and not shape.experts and shape.arch != "ernie4_5-moe":
-        tensors.vector(prefix + "ffn_gate.bias", shape.ffn, 0, 0.5)
+        if shape.arch not in UNGATED:
+            tensors.vector(prefix + "ffn_gate.bias", shape.ffn, 0, 0.5)
         tensors.vector(prefix + "ffn_up.bias", shape.ffn, 0, 0.5)
         tensors.vector(prefix + "ffn_down.bias", shape.width, 0)
 

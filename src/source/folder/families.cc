@@ -172,6 +172,30 @@ constexpr Family kLfm3 = {.model = "Lfm3ForCausalLM",
                           .own_whole_names = kLfm2WholeNames,
                           .rope_factors = lfm3_rope_factors,
                           .ties_output = true};
+constexpr TensorName kGraniteHybridNames[] = {
+    {"mamba.in_proj", "ssm_in"},
+    {"mamba.conv1d.weight", "ssm_conv1d.weight", TensorForm::kShortConvolution},
+    {"mamba.conv1d.bias", "ssm_conv1d.bias"},
+    {"mamba.dt_bias", "ssm_dt.bias"},
+    {"mamba.A_log", "ssm_a", TensorForm::kDecayColumn},
+    {"mamba.D", "ssm_d", TensorForm::kColumn},
+    {"mamba.norm.weight", "ssm_norm.weight", TensorForm::kGroupNorm},
+    {"mamba.out_proj", "ssm_out"},
+    {"shared_mlp.input_linear.weight", "ffn_gate_shexp.weight", TensorForm::kGateThenUpRows},
+    {"shared_mlp.output_linear.weight", "ffn_down_shexp.weight", TensorForm::kDownRows},
+    // with experts, under the names of the hub and of transformers 5
+    {"block_sparse_moe.router.layer", "ffn_gate_inp"},
+    {"block_sparse_moe.input_linear.weight", "ffn_gate_exps.weight", TensorForm::kGateThenUp},
+    {"block_sparse_moe.output_linear.weight", "ffn_down_exps.weight"},
+    {"block_sparse_moe.router", "ffn_gate_inp"},
+    {"block_sparse_moe.experts.gate_up_proj", "ffn_gate_exps.weight", TensorForm::kGateThenUp},
+    {"block_sparse_moe.experts.down_proj", "ffn_down_exps.weight"},
+};
+constexpr Family kGraniteHybrid = {.model = "GraniteMoeHybridForCausalLM",
+                                   .architecture = "granitehybrid",
+                                   .add_keys = add_granitehybrid_keys,
+                                   .own_names = kGraniteHybridNames,
+                                   .pairs_neighbours = true};
 constexpr TensorName kRouterNames[] = {
     {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
     {"mlp.gate.moe_statics.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
@@ -406,6 +430,7 @@ constexpr Family kFamilies[] = {
      .layer_numbers = kXieluNumbers},
     kLfm2,
     kLfm3,
+    kGraniteHybrid,
     kMuseGlimmer,
     kQwen2Vl,
     renamed(kQwen2Vl, "Qwen2_5_VLForConditionalGeneration"),

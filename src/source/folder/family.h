@@ -35,6 +35,12 @@ enum class TensorForm {
   kValueHeadColumns,      // kValueHeads of columns
   kConvolution,           // kValueHeadsBehindKeys of [channels, 1, taps]
   kShortConvolution,      // [channels, 1, taps]
+  kColumn,                // a vector becomes a column, here and below
+  kDecayColumn,           // of logarithms: becomes minus their exponential
+  kGroupNorm,             // a vector becomes a row for each group of heads of Mamba-2
+  kGateThenUpRows,        // gate's rows and behind them up's, of a matrix: of the expert for every row, or of the dense
+                          // feed-forward where there are no experts
+  kDownRows,              // as it lies, of the same
   kByKeyHead,             // for each key head its rows of Q and K, then those of V and the gate of its value heads
   kDecay,                 // kValueHeads of logarithms: becomes minus their exponential
   kGateThenUp,            // [experts, gate's rows and behind them up's, columns]

@@ -71,6 +71,12 @@ class TensorMaker {
                                std::vector<NamedTensor>& out) const;
   static Result<void> add_transposed(const CheckpointTensor& tensor, const TensorPlace& place,
                                      std::vector<NamedTensor>& out);
+  /// A vector as a column, or as a row for each group.
+  Result<void> add_of_mamba(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out);
+  Result<void> add_gate_then_up_rows(const CheckpointTensor& tensor, const std::string& name,
+                                     std::vector<NamedTensor>& out) const;
+  /// The name of a part of the expert for every row; where there are no experts, that of a dense feed-forward.
+  std::string shared_name(std::string name) const;
   Result<void> add_biases(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
 
   const Family& family_;
@@ -78,6 +84,8 @@ class TensorMaker {
   std::uint64_t width_ = 0, num_heads_ = 0, num_kv_heads_ = 0;
   std::uint64_t num_padding_rows_ = 1;  // of learned positions (TensorForm::kBehindPadding)
   DeltaHeads delta_;
+  std::uint64_t num_groups_ = 1;  // of heads of Mamba-2
+  bool has_experts_ = false;
   std::uint64_t num_numbers_ = 0;  // that were converted
 };
 
