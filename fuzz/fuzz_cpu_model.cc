@@ -66,6 +66,8 @@ const std::string& bytes_of_model(std::size_t index) {
       TinyModel{.arch = "lfm2", .layers = 2}.bytes(),
       TinyModel{.arch = "lfm2", .layers = 2, .taps = 3, .type = octavo::DType::kQ8_0}.bytes(),
       TinyModel{.arch = "granitehybrid", .layers = 2}.bytes(),
+      TinyModel{.arch = "nemotron_h_moe", .layers = 4}.bytes(),
+      TinyModel{.arch = "falcon-h1", .layers = 1}.bytes(),
       TinyModel{.arch = "nanbeige", .layers = 2}.bytes(),
       TinyModel{.layers = 1, .biases = true}.bytes(),
       TinyModel{.arch = "mistral3", .layers = 1, .experts = 3, .chosen = 2, .biases = true}.bytes(),

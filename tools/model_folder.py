@@ -33,7 +33,8 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "qwen2vl": "Qwen2_5_VLForConditionalGeneration", "qwen3vl": "Qwen3VLForConditionalGeneration",
           "muse-glimmer": "MuseGlimmerForConditionalGeneration",
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
-          "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM", "granitehybrid": "GraniteMoeHybridForCausalLM",
+          "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM", "granitehybrid": "GraniteMoeHybridForCausalLM", "nemotron_h": "NemotronHForCausalLM",
+          "nemotron_h_moe": "NemotronHForCausalLM",
           "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
           "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
@@ -52,7 +53,8 @@ DELTA_SIZES = {"linear_conv_kernel_dim": "ssm.conv_kernel", "linear_key_head_dim
 PARTS_OF_EXPERT = {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
 PARTS_OF_MIXTRAL = {"gate": "w1", "up": "w3", "down": "w2"}
 # Parts of names that checkpoints on the hub have otherwise than the modules of transformers 5.
-HUB_NAMES = {"granitehybrid": {"block_sparse_moe.experts.gate_up_proj": "block_sparse_moe.input_linear.weight",
+HUB_NAMES = {**dict.fromkeys(("nemotron_h", "nemotron_h_moe"), {"model.": "backbone."}),
+             "granitehybrid": {"block_sparse_moe.experts.gate_up_proj": "block_sparse_moe.input_linear.weight",
                                "block_sparse_moe.experts.down_proj": "block_sparse_moe.output_linear.weight",
                                "block_sparse_moe.router.weight": "block_sparse_moe.router.layer.weight"},
              "ernie4_5-moe": {"mlp.gate.moe_statics": "mlp.moe_statics"},
@@ -141,6 +143,9 @@ def experts_members(keys, old):
         return {"architectures": ["MixtralForCausalLM"], "num_local_experts": count}
     if keys.arch == "granitehybrid":
         return {"num_local_experts": count}
+    if keys.arch == "nemotron_h_moe":
+        return {"n_routed_experts": count, "moe_intermediate_size": width, "moe_shared_expert_intermediate_size": shared,
+                "norm_topk_prob": keys.get("expert_weights_norm"), "routed_scaling_factor": keys.get("expert_weights_scale")}
     if keys.arch == "gpt-oss":
         return {"num_local_experts": count, "intermediate_size": width}
     if keys.arch == "ernie4_5-moe":
@@ -225,6 +230,20 @@ def mamba_members(keys):
         "num_key_value_heads": max(heads), "layer_types": ["attention" if one else "mamba" for one in heads]}
 
 
+def nemotron_members(keys, epsilon, old):
+    """The hub has a letter for each layer, transformers 5 a name."""
+    heads, widths = keys.get("attention.head_count_kv"), keys.get("feed_forward_length")
+    ffn = "E" if keys.get("expert_count") else "-"
+    letters = ["*" if h else ffn if width else "M" for h, width in zip(heads, widths, strict=True)]
+    names = {"M": "linear_attention", "*": "full_attention", "-": "mlp", "E": "moe"}
+    pattern = {"hybrid_override_pattern": "".join(letters)} if old else {"layers_block_type": [names[c] for c in letters]}
+    return pattern | {
+        "mamba_num_heads": keys.get("ssm.time_step_rank"), "n_groups": keys.get("ssm.group_count"),
+        "mamba_head_dim": keys.get("ssm.inner_size") // keys.get("ssm.time_step_rank"), "conv_kernel": keys.get("ssm.conv_kernel"),
+        "ssm_state_size": keys.get("ssm.state_size"), "num_key_value_heads": max(heads), "layer_norm_epsilon": epsilon,
+        "intermediate_size": max(widths), "mlp_hidden_act": "relu2"}
+
+
 def granitehybrid_members(keys):
     """transformers has a dense feed-forward as the expert for every row."""
     shared = keys.get("expert_shared_feed_forward_length") or keys.get("feed_forward_length")
@@ -236,7 +255,9 @@ def config_of(keys, is_tied, old):
     config = {name: keys.get(suffix) for name, suffix in SIZES.items()}
     config = {name: value for name, value in config.items() if value is not None}
     config |= {"architectures": [MODELS[keys.arch]], "tie_word_embeddings": is_tied, **rope_members(keys, old)}
-    if keys.arch in original_names.MAMBAS:
+    if keys.arch in original_names.NEMOTRONS:
+        config |= nemotron_members(keys, config.pop("layer_norm_eps"), old)
+    elif keys.arch in original_names.MAMBAS:
         config |= mamba_members(keys)
     elif keys.get("ssm.inner_size"):
         config |= delta_members(keys)
@@ -301,6 +322,9 @@ def original_tensors(keys, old):
     for name, data in weights.items():
         if old and keys.arch not in ("gpt-oss", "gemma4", "qwen35moe") and ".mlp.experts." in name:
             yield from apart(name, data, keys.arch)
+        elif old and ".mixer.experts." in name:
+            for i, matrix in enumerate(data):
+                yield name.replace("model.", "backbone.").replace("experts.", f"experts.{i}.") + ".weight", matrix
         elif old and keys.arch == "llama" and name.endswith(".mlp.gate.weight"):
             yield name.replace("mlp", "block_sparse_moe"), data
         else:

@@ -63,9 +63,21 @@ class PlainTransformer {
   /// from comes first.
   Rows mixed(int index, const Rows& x) {
     const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+    Rows out = mixed_by_first(index, x);
+    if (!config_.layer(index).beside) return out;
+    const Rows beside = scanned(*config_.layer(index).beside, w, w.beside, x);
+    for (std::size_t i = 0; i < out.size(); ++i) add(out[i], beside[i]);
+    return out;
+  }
+
+ private:
+  /// The same of the first mixer, where there are two.
+  Rows mixed_by_first(int index, const Rows& x) {
+    const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
     if (const DeltaSpec* delta = config_.layer(index).delta()) return recurred(*delta, w, x);
     if (const ShortConvSpec* spec = config_.layer(index).short_conv()) return convolved(*spec, w, x);
-    if (const MambaSpec* spec = config_.layer(index).mamba()) return scanned(*spec, w, x);
+    if (const auto* spec = std::get_if<MambaSpec>(&config_.layer(index).mixer))
+      return scanned(*spec, w, std::get<MambaWeights>(w.mixer), x);
     const AttentionSpec& spec = *config_.layer(index).attention();
     const auto& a = std::get<AttentionWeights>(w.mixer);
     keys_.resize(weights_.layers.size());
@@ -97,7 +109,6 @@ class PlainTransformer {
     return out;
   }
 
- private:
   /// The residual stream behind the last layer, all rows from position 0 on.
   Rows rows_of(const std::vector<std::int32_t>& tokens) {
     keys_.clear();
@@ -197,8 +208,7 @@ class PlainTransformer {
     return mixed;
   }
   /// Results of Mamba-2, all rows from position 0 on.
-  Rows scanned(const MambaSpec& spec, const LayerWeights& w, const Rows& x) const {
-    const auto& m = std::get<MambaWeights>(w.mixer);
+  Rows scanned(const MambaSpec& spec, const LayerWeights& w, const MambaWeights& m, const Rows& x) const {
     const auto at = [](int i) { return static_cast<std::size_t>(i); };
     const std::size_t dim = at(spec.head_dim), size = at(spec.state_dim), inner = at(spec.inner_width());
     std::vector<Rows> states(at(spec.num_heads), Rows(dim, Row(size, 0.0)));

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kv/kv_budget.h"
 #include "model/head_states.h"
+#include "model/model_state.h"
 
 namespace octavo::test {
 namespace {
@@ -50,6 +52,25 @@ TEST(LayerSpec, Mamba2HasAStateForEachHeadAndTheInputsOfItsConvolution) {
   EXPECT_TRUE(layer.writes_state());
   EXPECT_EQ(layer.result_width(), 240);
   EXPECT_EQ(layer.mamba(), std::get_if<MambaSpec>(&layer.mixer));
+}
+
+// Granite 4.0 H Tiny; docs/kv_recurrent.md has the numbers.
+TEST(LayerSpec, StatesOfMamba2AreLargeBesideFewKeysAndValues) {
+  const AttentionSpec attention{.num_heads = 12, .num_kv_heads = 4, .head_dim = 128, .rope = {}};
+  const MambaSpec mamba{.num_heads = 48, .head_dim = 64, .num_groups = 1, .state_dim = 128, .taps = 4};
+  ModelConfig config;
+  for (int i = 0; i < 40; ++i) {
+    LayerSpec layer{.mixer = mamba};
+    if (i % 10 == 5) layer.mixer = attention;
+    config.layers.push_back(layer);
+  }
+  const StateLayout layout = state_layout(config, KvType::kI16, KvLayout::kPaged, 16).value();
+  EXPECT_EQ(layout.snapshot.bytes >> 20, 55U);
+  EXPECT_EQ(layout.bytes_per_token() >> 10, 8U);
+  EXPECT_EQ(layout.tokens_of_a_snapshot(), 7040);
+  const StateRoom room = make_room(layout, {.bytes = std::uint64_t{1} << 30, .max_sequences = 32}).value();
+  EXPECT_EQ(room.num_snapshots, 9);
+  EXPECT_EQ(room.num_blocks.front() * 16, 66752);
 }
 
 TEST(LayerSpec, AShortConvolutionKeepsTheRowsBeforeTheNext) {

@@ -78,6 +78,7 @@ struct Family {
   std::span<const TensorName> own_whole_names = {};
   std::string_view layers = "model.layers.";  // in front of a layer's number
   std::string_view base = {};                 // in front of all names where the model has a head; empty: nothing
+  std::string_view old_base = {};             // in its place, as the makers' own code saves them
   /// Divisors of the rotation's frequencies; nullptr: those of Llama 3, where config.json asks for them.
   Result<std::vector<float>> (*rope_factors)(const JsonObject& config, Math math) = nullptr;
   /// Vectors that follow from config.json; nullptr: none.

@@ -23,6 +23,8 @@ Result<void> add_granite_keys(const FamilyKeys& keys);
 /// The numbers that Granite multiplies and divides rows by.
 Result<void> add_granite_scales(const FamilyKeys& keys);
 Result<void> add_granitehybrid_keys(const FamilyKeys& keys);
+/// With experts and without.
+Result<void> add_nemotron_h_keys(const FamilyKeys& keys);
 Result<void> add_arcee_keys(const FamilyKeys& keys);
 Result<void> add_apertus_keys(const FamilyKeys& keys);
 Result<void> add_starcoder2_keys(const FamilyKeys& keys);

@@ -1,4 +1,4 @@
-// Hybrids with Mamba-2: Granite 4.0 H.
+// Hybrids with Mamba-2: Granite 4.0 H, Nemotron-H.
 #include <algorithm>
 
 #include "base/text.h"
@@ -43,7 +43,95 @@ Result<void> require_free_steps(const JsonObject& config) {
   return fail("{} begins with {}, expected 0", config.place(kLimit), describe_json(limit->front()));
 }
 
+enum class Part : std::uint8_t { kMamba, kAttention, kFeedForward, kMixture };
+
+/// The one part of each layer: a list of names, or in earlier files a text with a letter for each.
+Result<std::vector<Part>> parts_of_layers(const JsonObject& config) {
+  constexpr std::string_view kList = "layers_block_type", kText = "hybrid_override_pattern";
+  constexpr std::pair<std::string_view, Part> kNames[] = {
+      {"M", Part::kMamba},       {"linear_attention", Part::kMamba},   {"mamba", Part::kMamba},
+      {"*", Part::kAttention},   {"full_attention", Part::kAttention}, {"attention", Part::kAttention},
+      {"-", Part::kFeedForward}, {"mlp", Part::kFeedForward},          {"E", Part::kMixture},
+      {"moe", Part::kMixture}};
+  std::vector<std::string> names;
+  if (const TemplateList* list = config.find_list(kList)) {
+    for (const TemplateValue& element : *list)
+      if (const auto* name = std::get_if<std::string>(&element)) names.push_back(*name);
+    if (names.size() != list->size()) return fail("{}: expected names of parts", config.place(kList));
+  } else {
+    OCTAVO_TRY(const std::string_view text, config.text(kText));
+    for (const char letter : text) names.emplace_back(1, letter);
+  }
+  if (names.empty() || names.size() > kMostLayers)
+    return fail("{} names {} layers, expected 1 to {}", config.place(kList), names.size(), kMostLayers);
+  std::vector<Part> parts;
+  for (const std::string& name : names) {
+    const auto* known = std::ranges::find(kNames, std::string_view(name), &std::pair<std::string_view, Part>::first);
+    if (known == std::end(kNames))
+      return fail("{}: layer {} is {}, expected a part that is known", config.place(kList), parts.size(), quote(name));
+    parts.push_back(known->second);
+  }
+  return parts;
+}
+
+Result<void> add_nemotron_mixture(const FamilyKeys& keys) {
+  constexpr std::uint64_t kSigmoid = 2;  // of expert_gating_func
+  constexpr SizeName kSizes[] = {{"n_routed_experts", "expert_count"},
+                                 {"num_experts_per_tok", "expert_used_count"},
+                                 {"moe_intermediate_size", "expert_feed_forward_length"},
+                                 {"moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length"}};
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
+  OCTAVO_TRY(const auto latent, keys.config.size_if("moe_latent_size"));
+  if (latent) return fail("{} is {}, expected none", keys.config.place("moe_latent_size"), *latent);
+  keys.out.add_u32(keys.key("expert_gating_func"), kSigmoid);
+  OCTAVO_TRY(const bool is_normed, keys.config.flag_or("norm_topk_prob", true));
+  keys.out.add_flag(keys.key("expert_weights_norm"), is_normed);
+  OCTAVO_TRY(const auto scale, keys.config.number_if("routed_scaling_factor"));
+  keys.out.add_f32(keys.key("expert_weights_scale"), scale.value_or(1));
+  if (!keys.config.has("n_group")) return {};
+  constexpr SizeName kGroups[] = {{"n_group", "expert_group_count"}, {"topk_group", "expert_group_used_count"}};
+  return add_named_sizes(keys, kGroups);
+}
+
 }  // namespace
+
+Result<void> add_nemotron_h_keys(const FamilyKeys& keys) {
+  constexpr SizeName kSizes[] = {{"hidden_size", "embedding_length"},
+                                 {"num_attention_heads", "attention.head_count"},
+                                 {"vocab_size", "vocab_size"}};
+  OCTAVO_TRY(const std::vector<Part> parts, parts_of_layers(keys.config));
+  keys.out.add_u32(keys.key("block_count"), parts.size());
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
+  OCTAVO_TRY_VOID(add_context(keys));
+  OCTAVO_TRY(const double epsilon, keys.config.number("layer_norm_epsilon"));
+  keys.out.add_f32(keys.key("attention.layer_norm_rms_epsilon"), epsilon);
+  OCTAVO_TRY_VOID(require_text(keys, "mlp_hidden_act", {"relu2"}));
+  OCTAVO_TRY_VOID(require_text(keys, "mamba_hidden_act", {"silu", "swish"}));
+  const std::string_view head_name = keys.config.has("head_dim") ? "head_dim" : "attention_head_dim";
+  OCTAVO_TRY(const std::uint64_t head, keys.config.size(head_name));
+  OCTAVO_TRY_VOID(check_head_length(keys.config, head_name, head));
+  keys.out.add_u32(keys.key("attention.key_length"), head);
+  keys.out.add_u32(keys.key("attention.value_length"), head);
+  OCTAVO_TRY_VOID(
+      add_mamba_keys(keys, {"mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel"}));
+  OCTAVO_TRY_VOID(require_free_steps(keys.config));
+  const auto has = [&](Part part) { return std::ranges::find(parts, part) != parts.end(); };
+  const bool is_mixture = has(Part::kMixture);
+  if (is_mixture && has(Part::kFeedForward))
+    return fail("{}: found layers with experts and without, expected one kind", keys.config.place("layers_block_type"));
+  OCTAVO_TRY(const std::uint64_t width, keys.config.size(is_mixture ? "moe_intermediate_size" : "intermediate_size"));
+  if (width > kMostModelSize) return fail("{}: found a width of {}", keys.config.place("intermediate_size"), width);
+  std::vector<bool> attends;
+  std::vector<std::int32_t> widths;
+  for (const Part part : parts) {
+    attends.push_back(part == Part::kAttention);
+    const bool has_ffn = part == Part::kFeedForward || part == Part::kMixture;
+    widths.push_back(has_ffn ? static_cast<std::int32_t>(width) : 0);
+  }
+  OCTAVO_TRY_VOID(add_kv_heads(keys, attends));
+  keys.out.add_i32s(keys.key("feed_forward_length"), widths);
+  return is_mixture ? add_nemotron_mixture(keys) : Result<void>();
+}
 
 /// transformers 5 calls Mamba-2 linear attention.
 Result<void> add_granitehybrid_keys(const FamilyKeys& keys) {
