@@ -34,7 +34,7 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "muse-glimmer": "MuseGlimmerForConditionalGeneration",
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
           "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM", "granitehybrid": "GraniteMoeHybridForCausalLM", "nemotron_h": "NemotronHForCausalLM",
-          "nemotron_h_moe": "NemotronHForCausalLM",
+          "nemotron_h_moe": "NemotronHForCausalLM", "falcon-h1": "FalconH1ForCausalLM",
           "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
           "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
@@ -225,6 +225,9 @@ def lfm3_members(keys):
 
 def mamba_members(keys):
     heads = keys.get("attention.head_count_kv")
+    if keys.arch == "falcon-h1":
+        return {name: keys.get(suffix) for name, suffix in MAMBA_SIZES.items()} | {
+            "mamba_d_ssm": keys.get("ssm.inner_size"), "mamba_rms_norm": False, **original_names.FALCON_MULTIPLIERS}
     return {name: keys.get(suffix) for name, suffix in MAMBA_SIZES.items()} | {
         "mamba_d_head": keys.get("ssm.inner_size") // keys.get("ssm.time_step_rank"), "mamba_conv_bias": True,
         "num_key_value_heads": max(heads), "layer_types": ["attention" if one else "mamba" for one in heads]}

@@ -62,6 +62,11 @@ MODELS = {
     "apertus": ("tiny-apertus", {"types": ("Q4_K", "Q6_K")}),
     "lfm2": ("tiny-lfm2", {"types": ("Q4_K", "Q6_K"), "window": 19}),
     "lfm3": ("tiny-lfm3", {"types": ("Q4_K", "Q6_K"), "window": 19}),
+    "granitehybrid": ("tiny-granite-hybrid", {"types": ("Q4_K", "Q6_K")}),
+    "granitehybrid with experts": ("tiny-granite-hybrid-experts", {"types": ("Q8_0", "Q4_K")}),
+    "nemotron_h": ("tiny-nemotron-h", {"types": ("Q4_K", "Q6_K")}),
+    "nemotron_h_moe": ("tiny-nemotron-h-experts", {"types": ("Q8_0", "Q4_K")}),
+    "falcon-h1": ("tiny-falcon-h1", {"types": ("Q4_K", "Q6_K")}),
     "lfm2moe": ("tiny-lfm2moe", {"types": ("Q8_0", "Q4_K"), "window": 0}),
 }
 # Those that every type of KV cache is tried with. What the others add has nothing to do with it.

@@ -196,6 +196,27 @@ constexpr Family kGraniteHybrid = {.model = "GraniteMoeHybridForCausalLM",
                                    .add_keys = add_granitehybrid_keys,
                                    .own_names = kGraniteHybridNames,
                                    .pairs_neighbours = true};
+constexpr TensorName kFalconNames[] = {
+    {"mamba.in_proj", "ssm_in"},
+    {"mamba.conv1d.weight", "ssm_conv1d.weight", TensorForm::kShortConvolution},
+    {"mamba.conv1d.bias", "ssm_conv1d.bias"},
+    {"mamba.dt_bias", "ssm_dt.bias"},
+    {"mamba.A_log", "ssm_a", TensorForm::kDecayColumn},
+    {"mamba.D", "ssm_d", TensorForm::kColumn},
+    {"mamba.norm.weight", "ssm_norm.weight", TensorForm::kGroupNorm},
+    {"mamba.out_proj", "ssm_out"},
+    {"feed_forward.gate_proj", "ffn_gate"},
+    {"feed_forward.up_proj", "ffn_up"},
+    {"feed_forward.down_proj", "ffn_down"},
+    {"pre_ff_layernorm.weight", "ffn_norm"},
+};
+constexpr TensorName kFalconWholeNames[] = {{"model.final_layernorm.weight", "output_norm.weight"}};
+constexpr Family kFalconH1 = {.model = "FalconH1ForCausalLM",
+                              .architecture = "falcon-h1",
+                              .add_keys = add_falcon_h1_keys,
+                              .own_names = kFalconNames,
+                              .own_whole_names = kFalconWholeNames,
+                              .row_factors = falcon_h1_row_factors};
 constexpr TensorName kNemotronNames[] = {
     {"norm", "attn_norm"},
     {"mixer.in_proj", "ssm_in"},
@@ -466,6 +487,7 @@ constexpr Family kFamilies[] = {
     kLfm3,
     kGraniteHybrid,
     kNemotronH,
+    kFalconH1,
     kMuseGlimmer,
     kQwen2Vl,
     renamed(kQwen2Vl, "Qwen2_5_VLForConditionalGeneration"),

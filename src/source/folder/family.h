@@ -13,6 +13,7 @@
 #include "base/math.h"
 #include "json/json_file.h"
 #include "source/folder/directory_builder.h"
+#include "source/folder/multiplied_rows.h"
 
 namespace octavo {
 
@@ -83,6 +84,8 @@ struct Family {
   Result<std::vector<float>> (*rope_factors)(const JsonObject& config, Math math) = nullptr;
   /// Vectors that follow from config.json; nullptr: none.
   Result<std::vector<MadeVector>> (*made_vectors)(const JsonObject& config) = nullptr;
+  /// What config.json multiplies the rows of a tensor of GGUF's name by; empty: nothing. nullptr: nothing at all.
+  Result<std::vector<RowFactor>> (*row_factors)(const JsonObject& config, std::string_view name) = nullptr;
   /// Tensors of one number in each layer, which GGUF has as keys.
   std::span<const TensorName> layer_numbers = {};
   /// GGUF's file pairs neighbours where the checkpoint pairs the halves of a head: rows of Q and K change places.

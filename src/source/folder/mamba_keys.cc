@@ -1,5 +1,6 @@
-// Hybrids with Mamba-2: Granite 4.0 H, Nemotron-H.
+// Hybrids with Mamba-2: Granite 4.0 H, Nemotron-H, Falcon-H1.
 #include <algorithm>
+#include <limits>
 
 #include "base/text.h"
 #include "source/folder/config_keys.h"
@@ -164,6 +165,80 @@ Result<void> add_granitehybrid_keys(const FamilyKeys& keys) {
                                  {"num_experts_per_tok", "expert_used_count"},
                                  {"intermediate_size", "feed_forward_length"}};
   return add_named_sizes(keys, kSizes);
+}
+
+Result<void> add_falcon_h1_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_dense_keys(keys));
+  OCTAVO_TRY_VOID(add_context(keys));
+  OCTAVO_TRY(const auto inner, keys.config.size_if("mamba_d_ssm"));
+  if (inner && *inner > kMostModelSize)
+    return fail("{} is {}, expected at most {}", keys.config.place("mamba_d_ssm"), *inner, kMostModelSize);
+  OCTAVO_TRY_VOID(add_mamba_keys(
+      keys, {"mamba_n_heads", "mamba_d_head", "mamba_n_groups", "mamba_d_state", "mamba_d_conv"}, inner));
+  OCTAVO_TRY_VOID(require_free_steps(keys.config));
+  for (const std::string_view bias : {"attention_bias", "mlp_bias", "mamba_proj_bias", "projectors_bias"})
+    OCTAVO_TRY_VOID(require_flag(keys, bias, false));
+  OCTAVO_TRY(const bool is_normed, keys.config.flag_or("mamba_rms_norm", false));
+  if (is_normed) OCTAVO_TRY_VOID(require_flag(keys, "mamba_norm_before_gate", false));
+  OCTAVO_TRY(const bool is_tied, keys.config.flag_or("tie_word_embeddings", false));
+  OCTAVO_TRY(const auto embedding, keys.config.number_if("embedding_multiplier"));
+  OCTAVO_TRY(const auto output, keys.config.number_if("lm_head_multiplier"));
+  if (is_tied && embedding.value_or(1) != output.value_or(1))
+    return fail("{} is {} and {} is {}, expected equal ones of one matrix", keys.config.place("embedding_multiplier"),
+                embedding.value_or(1), keys.config.place("lm_head_multiplier"), output.value_or(1));
+  return {};
+}
+
+Result<std::vector<RowFactor>> falcon_h1_row_factors(const JsonObject& config, std::string_view name) {
+  const auto number = [&](std::string_view member) -> Result<double> {
+    OCTAVO_TRY(const auto given, config.number_if(member));
+    return given.value_or(1);
+  };
+  const auto element = [&](std::string_view member, std::size_t i) -> Result<double> {
+    const TemplateList* list = config.find_list(member);
+    if (list == nullptr) return 1.0;
+    if (i < list->size()) {
+      if (const auto* real = std::get_if<double>(&(*list)[i])) return *real;
+      if (const auto* whole = std::get_if<std::int64_t>(&(*list)[i])) return static_cast<double>(*whole);
+    }
+    return fail("{}: expected a number at {}", config.place(member), i);
+  };
+  struct Whole {
+    std::string_view ending, member, other = {};
+  };
+  constexpr Whole kWhole[] = {
+      {"attn_q.weight", "attention_in_multiplier"}, {"attn_k.weight", "attention_in_multiplier", "key_multiplier"},
+      {"attn_v.weight", "attention_in_multiplier"}, {"attn_output.weight", "attention_out_multiplier"},
+      {"ssm_out.weight", "ssm_out_multiplier"},     {"token_embd.weight", "embedding_multiplier"}};
+  constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+  for (const auto& [ending, member, other] : kWhole) {
+    if (!name.ends_with(ending)) continue;
+    OCTAVO_TRY(const double first, number(member));
+    OCTAVO_TRY(const double second, other.empty() ? Result<double>(1) : number(other));
+    return std::vector{RowFactor{kAll, static_cast<float>(first * second)}};
+  }
+  if (name == "output.weight") {
+    OCTAVO_TRY(const double factor, number("lm_head_multiplier"));
+    return std::vector{RowFactor{kAll, static_cast<float>(factor)}};
+  }
+  if (name.ends_with("ffn_gate.weight") || name.ends_with("ffn_down.weight")) {
+    OCTAVO_TRY(const double factor, element("mlp_multipliers", name.ends_with("ffn_down.weight") ? 1 : 0));
+    return std::vector{RowFactor{kAll, static_cast<float>(factor)}};
+  }
+  if (!name.ends_with("ssm_in.weight")) return std::vector<RowFactor>();
+  OCTAVO_TRY(const double all, number("ssm_in_multiplier"));
+  OCTAVO_TRY(const std::uint64_t groups, config.size("mamba_n_groups"));
+  OCTAVO_TRY(const std::uint64_t state, config.size("mamba_d_state"));
+  OCTAVO_TRY(const std::uint64_t heads, config.size("mamba_n_heads"));
+  OCTAVO_TRY(const auto given, config.size_if("mamba_d_ssm"));
+  OCTAVO_TRY(const auto head, config.size_if("mamba_d_head"));
+  const std::uint64_t inner = given.value_or(heads * head.value_or(0)), states = groups * state;
+  std::vector<RowFactor> factors;
+  for (const std::uint64_t rows : {inner, inner, states, states, heads}) {
+    OCTAVO_TRY(const double part, element("ssm_multipliers", factors.size()));
+    factors.push_back({rows, static_cast<float>(all * part)});
+  }
+  return factors;
 }
 
 }  // namespace octavo

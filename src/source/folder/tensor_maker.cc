@@ -82,6 +82,7 @@ Result<float> number_of(const CheckpointTensor& tensor) {
 
 Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& config, Math math) {
   TensorMaker maker(family, math);
+  maker.config_ = config;
   OCTAVO_TRY(maker.num_heads_, config.size(config.has("n_head") ? "n_head" : "num_attention_heads"));
   OCTAVO_TRY(const auto width, config.size_if("hidden_size"));
   maker.width_ = width.value_or(0);
@@ -168,10 +169,24 @@ Result<std::vector<float>> TensorMaker::numbers_of(const CheckpointTensor& tenso
   return numbers;
 }
 
+Result<void> TensorMaker::add_multiplied(const CheckpointTensor& tensor, const TensorPlace& place, const Move& move,
+                                         std::vector<RowFactor> factors, std::vector<NamedTensor>& out) const {
+  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  const std::uint64_t size = element_bytes(type), cols = tensor.stored->shape[1];
+  push(out, place.name, {cols, tensor.stored->shape[0]}, type,
+       std::make_unique<MultipliedRows>(tensor, move.order, move.piece * size, type, cols * size, std::move(factors)));
+  return {};
+}
+
 Result<void> TensorMaker::add_moved(const CheckpointTensor& tensor, const TensorPlace& place, Dims dims,
                                     std::vector<NamedTensor>& out) {
   OCTAVO_TRY(const DType type, type_of(tensor));
   OCTAVO_TRY(const Move move, move_of(tensor, place));
+  if (family_.row_factors != nullptr) {
+    OCTAVO_TRY(std::vector<RowFactor> factors, family_.row_factors(*config_, place.name));
+    if (!factors.empty()) return add_multiplied(tensor, place, move, std::move(factors), out);
+  }
   auto data = std::make_unique<StoredRows>(std::vector{StoredSlice{tensor, 0, tensor.stored->bytes}}, move.order,
                                            move.piece * element_bytes(type));
   if (!is_converted(place.name, dims.size())) {
