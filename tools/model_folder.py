@@ -35,6 +35,8 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
           "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM",
           "llama4": "Llama4ForCausalLM", "step35": "Step3p5ForCausalLM",
+          "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM", "granitehybrid": "GraniteMoeHybridForCausalLM", "nemotron_h": "NemotronHForCausalLM",
+          "nemotron_h_moe": "NemotronHForCausalLM", "falcon-h1": "FalconH1ForCausalLM",
           "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
           "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM",
           "laguna": "LagunaForCausalLM", "cohere2moe": "Cohere2MoeForCausalLM",
@@ -48,12 +50,18 @@ SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", 
          "final_logit_softcapping": "final_logit_softcapping", "num_experts_per_tok": "expert_used_count"}
 GRANITE_SCALES = {"embedding_multiplier": "embedding_scale", "residual_multiplier": "residual_scale",
                   "attention_multiplier": "attention.scale", "logits_scaling": "logit_scale"}
+MAMBA_SIZES = {"mamba_n_heads": "ssm.time_step_rank", "mamba_n_groups": "ssm.group_count",
+               "mamba_d_state": "ssm.state_size", "mamba_d_conv": "ssm.conv_kernel"}
 DELTA_SIZES = {"linear_conv_kernel_dim": "ssm.conv_kernel", "linear_key_head_dim": "ssm.state_size",
                "linear_num_key_heads": "ssm.group_count", "linear_num_value_heads": "ssm.time_step_rank"}
 PARTS_OF_EXPERT = {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
 PARTS_OF_MIXTRAL = {"gate": "w1", "up": "w3", "down": "w2"}
 # Parts of names that checkpoints on the hub have otherwise than the modules of transformers 5.
-HUB_NAMES = {"ernie4_5-moe": {"mlp.gate.moe_statics": "mlp.moe_statics"},
+HUB_NAMES = {**dict.fromkeys(("nemotron_h", "nemotron_h_moe"), {"model.": "backbone."}),
+             "granitehybrid": {"block_sparse_moe.experts.gate_up_proj": "block_sparse_moe.input_linear.weight",
+                               "block_sparse_moe.experts.down_proj": "block_sparse_moe.output_linear.weight",
+                               "block_sparse_moe.router.weight": "block_sparse_moe.router.layer.weight"},
+             "ernie4_5-moe": {"mlp.gate.moe_statics": "mlp.moe_statics"},
              "step35": {"mlp.gate.weight": "moe.gate.weight", "mlp.shared_experts": "share_expert",
                         "mlp.gate.e_score_correction_bias": "moe.router_bias"},
              "hy_v3": {"mlp.gate.weight": "mlp.router.gate.weight", "mlp.shared_experts": "mlp.shared_mlp",
@@ -156,6 +164,11 @@ def experts_members(keys, old):
         return {"num_local_experts": count, "intermediate_size": width,
                 "intermediate_size_mlp": keys.get("feed_forward_length"),
                 "interleave_moe_layer_step": keys.get("interleave_moe_layer_step")}
+    if keys.arch == "granitehybrid":
+        return {"num_local_experts": count}
+    if keys.arch == "nemotron_h_moe":
+        return {"n_routed_experts": count, "moe_intermediate_size": width, "moe_shared_expert_intermediate_size": shared,
+                "norm_topk_prob": keys.get("expert_weights_norm"), "routed_scaling_factor": keys.get("expert_weights_scale")}
     if keys.arch == "gpt-oss":
         return {"num_local_experts": count, "intermediate_size": width}
     if keys.arch == "ernie4_5-moe":
@@ -279,12 +292,49 @@ def step35_members(keys, old):
                                           "sliding_attention": {"rope_type": "default", "rope_theta": bases[1]}}}
 
 
+def mamba_members(keys):
+    heads = keys.get("attention.head_count_kv")
+    if keys.arch == "falcon-h1":
+        return {name: keys.get(suffix) for name, suffix in MAMBA_SIZES.items()} | {
+            "mamba_d_ssm": keys.get("ssm.inner_size"), "mamba_rms_norm": False, **original_names.FALCON_MULTIPLIERS}
+    return {name: keys.get(suffix) for name, suffix in MAMBA_SIZES.items()} | {
+        "mamba_d_head": keys.get("ssm.inner_size") // keys.get("ssm.time_step_rank"), "mamba_conv_bias": True,
+        "num_key_value_heads": max(heads), "layer_types": ["attention" if one else "mamba" for one in heads]}
+
+
+def nemotron_members(keys, epsilon, old):
+    """The hub has a letter for each layer, transformers 5 a name."""
+    heads, widths = keys.get("attention.head_count_kv"), keys.get("feed_forward_length")
+    ffn = "E" if keys.get("expert_count") else "-"
+    letters = ["*" if h else ffn if width else "M" for h, width in zip(heads, widths, strict=True)]
+    names = {"M": "linear_attention", "*": "full_attention", "-": "mlp", "E": "moe"}
+    pattern = {"hybrid_override_pattern": "".join(letters)} if old else {"layers_block_type": [names[c] for c in letters]}
+    return pattern | {
+        "mamba_num_heads": keys.get("ssm.time_step_rank"), "n_groups": keys.get("ssm.group_count"),
+        "mamba_head_dim": keys.get("ssm.inner_size") // keys.get("ssm.time_step_rank"), "conv_kernel": keys.get("ssm.conv_kernel"),
+        "ssm_state_size": keys.get("ssm.state_size"), "num_key_value_heads": max(heads), "layer_norm_epsilon": epsilon,
+        "intermediate_size": max(widths), "mlp_hidden_act": "relu2"}
+
+
+def granitehybrid_members(keys):
+    """transformers has a dense feed-forward as the expert for every row."""
+    shared = keys.get("expert_shared_feed_forward_length") or keys.get("feed_forward_length")
+    return {"shared_intermediate_size": shared, "num_local_experts": keys.get("expert_count") or 0,
+            "position_embedding_type": "nope" if keys.get("rope.scaling.finetuned") is False else "rope"}
+
+
 def config_of(keys, is_tied, old):
     config = {name: keys.get(suffix) for name, suffix in SIZES.items()}
     config = {name: value for name, value in config.items() if value is not None}
     config |= {"architectures": [MODELS[keys.arch]], "tie_word_embeddings": is_tied, **rope_members(keys, old)}
-    if keys.get("ssm.inner_size"):
+    if keys.arch in original_names.NEMOTRONS:
+        config |= nemotron_members(keys, config.pop("layer_norm_eps"), old)
+    elif keys.arch in original_names.MAMBAS:
+        config |= mamba_members(keys)
+    elif keys.get("ssm.inner_size"):
         config |= delta_members(keys)
+    if keys.arch == "granitehybrid":
+        config |= granitehybrid_members(keys)
     if keys.arch in ("mellum", "laguna", "cohere2moe", "spark2_5"):
         config |= kinds_of_layers(keys)
     if keys.arch == "laguna":
@@ -299,7 +349,7 @@ def config_of(keys, is_tied, old):
         config |= {"sliding_window_pattern": "LLLG"}
     if keys.arch in ("command-r", "cohere2", "cohere2moe"):
         config |= {"logit_scale": keys.get("logit_scale")}
-    if keys.arch == "granite":
+    if keys.arch in ("granite", "granitehybrid"):
         config |= {name: keys.get(suffix) for name, suffix in GRANITE_SCALES.items()}
     if keys.arch == "arcee":
         config |= {"hidden_act": "relu2"}
@@ -354,11 +404,14 @@ def apart(name, data, arch):
 
 def original_tensors(keys, old):
     """(name, array) as the checkpoint has them."""
-    shape = Heads(keys.arch, keys.get("attention.head_count"), keys.get("attention.head_count_kv"))
+    shape = Heads(keys.arch, *(int(np.max(keys.get(f"attention.head_count{kind}"))) for kind in ("", "_kv")))
     weights = original_names.original_weights(keys.reader, shape)
     for name, data in weights.items():
         if old and keys.arch not in ("gpt-oss", "gemma4", "qwen35moe") and ".mlp.experts." in name:
             yield from apart(name, data, keys.arch)
+        elif old and ".mixer.experts." in name:
+            for i, matrix in enumerate(data):
+                yield name.replace("model.", "backbone.").replace("experts.", f"experts.{i}.") + ".weight", matrix
         elif old and keys.arch == "llama" and name.endswith(".mlp.gate.weight"):
             yield name.replace("mlp", "block_sparse_moe"), data
         else:

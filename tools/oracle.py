@@ -4,7 +4,8 @@
 Slow and simple on purpose; it shares no code with the engine. Architectures: llama (with experts too), mistral3, deci,
 qwen2, qwen3, qwen3moe, qwen35, qwen35moe, gemma2, gemma3, gemma4, gpt-oss, seed_oss, ernie4_5, hunyuan-dense, olmo2,
 exaone4, command-r, cohere2, glm4, granite, granitemoe, smollm3, minicpm, arcee, qwen2vl, muse-glimmer,
-phi3, starcoder2, stablelm, apertus, lfm2, lfm3. Vision encoders have oracle_tower.py.
+phi3, starcoder2, stablelm, apertus, lfm2, lfm3, granitehybrid, nemotron_h,
+nemotron_h_moe, falcon-h1. Vision encoders have oracle_tower.py.
 
     oracle.py MODEL.gguf --ids 1,2,3 [--greedy 16] [--guesses 4 [--draft ASSISTANT.gguf]] [--top 20] [--save logits.npy]
 

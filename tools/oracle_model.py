@@ -14,14 +14,17 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
                  "ernie4_5-moe", "hy_v3", "llama4", "step35", "lfm2", "lfm2moe",
-                 "lfm3", "nanbeige", "laguna", "spark2_5", "cohere2moe", "bailingmoe2")
+                 "lfm3", "nanbeige", "laguna", "spark2_5", "cohere2moe", "bailingmoe2",
+                 "granitehybrid", "nemotron_h", "nemotron_h_moe", "falcon-h1")
 SHORT_CONVS = ("lfm2", "lfm2moe", "lfm3")
+NEMOTRONS = ("nemotron_h", "nemotron_h_moe")  # of whose layers each has one part
+MAMBAS = ("granitehybrid", *NEMOTRONS)  # whose layers without KV heads are Mamba-2
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 # Where the file does not say.
-SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe", "llama4", "step35", "laguna", "cohere2moe")
+SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe", "llama4", "step35", "laguna", "cohere2moe", "nemotron_h_moe")
 # Weights of experts; those of others always.
-NORMED_BY_KEY = ("glm4moe", "hy_v3", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2")
-SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
+NORMED_BY_KEY = ("glm4moe", "hy_v3", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2", "nemotron_h_moe")
+SCALED = ("granite", "granitemoe", "granitehybrid", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
 NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-r", "cohere2", "glm4", "smollm3", "arcee",
               "muse-glimmer", "nanbeige", "llama4", "cohere2moe", *SCALED)
@@ -30,7 +33,7 @@ UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layer
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
               "apertus", "deci", "qwen3vl", "qwen3vlmoe", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2",
               "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", "llama4", "step35", "laguna", "spark2_5",
-              "bailingmoe2", *SHORT_CONVS, *SCALED)
+              "bailingmoe2", "falcon-h1", *SHORT_CONVS, *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
@@ -145,7 +148,9 @@ class Model:
         # Cohere2MoeDecoderLayer: RMSNorm where there is an epsilon of it.
         self.is_layer_norm = self.arch in LAYER_NORMS and not (
             self.arch == "cohere2moe" and "cohere2moe.attention.layer_norm_rms_epsilon" in self.meta)
-        self.eps = self.key(f"attention.layer_norm_{'' if self.is_layer_norm else 'rms_'}epsilon")
+        of_layer_norm = self.key("attention.layer_norm_epsilon", 0)  # which early files of Nemotron-H alone have
+        self.eps = of_layer_norm if self.is_layer_norm else self.key("attention.layer_norm_rms_epsilon",
+                                                                     of_layer_norm or None)
         self.eps_of_results = GLIMMER_POST_EPSILON if self.arch == "muse-glimmer" else self.eps
         self.split_qkv()
         self.split_by_key_head()
@@ -218,6 +223,8 @@ class Model:
     def is_rotated(self, layer):
         if self.arch == "cohere2moe":  # Cohere2MoeAttention: windowed layers, and the dense ones in front
             return self.is_local(layer) or layer < self.key("leading_dense_block_count", 0)
+        if self.arch in NEMOTRONS:
+            return False
         if self.arch.startswith("granite"):
             return self.key("rope.scaling.finetuned", True)
         return (layer + 1) % UNROTATED_EVERY.get(self.arch, layer + 2) != 0
@@ -423,8 +430,35 @@ class Model:
         x = np.concatenate([np.zeros((num_taps - 1, len(taps)), np.float32), b * x])
         return (c * sum(x[j:j + n] * taps[:, j] for j in range(num_taps))) @ w[p + "shortconv.out_proj.weight"].T
 
+    def mamba2(self, h, layer):
+        """Mamba-2 (arXiv 2405.21060, listing 1, as a recurrence) behind a causal convolution: h [tokens, width] -> the
+        same. Head i reads the B and C of group i div (heads / groups); the gate comes before the norm of each group."""
+        w, p, n = self.weights, f"blk.{layer}.", len(h)
+        heads, groups, size = (self.key(f"ssm.{name}") for name in ("time_step_rank", "group_count", "state_size"))
+        inner = self.key("ssm.inner_size")
+        rows = h @ w[p + "ssm_in.weight"].T
+        z, x, dt = np.split(rows, [inner, rows.shape[1] - heads], axis=1)
+        taps = w[p + "ssm_conv1d.weight"]  # [channels, taps]
+        num_taps = taps.shape[1]
+        x = np.concatenate([np.zeros((num_taps - 1, len(taps)), np.float32), x])
+        x = silu(sum(x[j:j + n] * taps[:, j] for j in range(num_taps)) + w.get(p + "ssm_conv1d.bias", 0))
+        x, b, c = np.split(x, [inner, inner + groups * size], axis=1)
+        x, skip = x.reshape(n, heads, inner // heads), w[p + "ssm_d"].reshape(heads, 1)
+        b, c = (np.repeat(a.reshape(n, groups, size), heads // groups, axis=1) for a in (b, c))
+        dt = np.logaddexp(0, dt + w[p + "ssm_dt.bias"])
+        decay = np.exp(dt * w[p + "ssm_a"].reshape(heads))
+        state, y = np.zeros((heads, inner // heads, size), np.float32), np.empty_like(x)
+        for t in range(n):
+            state = state * decay[t][:, None, None] + (dt[t][:, None] * x[t])[:, :, None] * b[t][:, None, :]
+            y[t] = np.einsum("hpn,hn->hp", state, c[t]) + skip * x[t]
+        y = (y.reshape(n, inner) * silu(z)).reshape(n, groups, -1).transpose(1, 0, 2)
+        y = self.norm(y, p + "ssm_norm.weight").transpose(1, 0, 2).reshape(n, inner)
+        return y @ w[p + "ssm_out.weight"].T
+
     def mixer(self, layer):
         """The function that mixes the rows of a layer."""
+        if self.arch in MAMBAS and not self.of_layer("attention.head_count_kv", layer):
+            return self.mamba2
         if self.arch in SHORT_CONVS and not self.of_layer("attention.head_count_kv", layer):
             return self.short_conv
         return self.delta_net if self.is_recurrent(layer) else self.attention
@@ -435,8 +469,9 @@ class Model:
             result = self.mixture(h, p) + self.shared_expert(h, p)
             is_mean = self.arch == "cohere2moe" and p + "ffn_gate_shexp.weight" in w  # Cohere2MoeSparseMoeBlock: average
             return result / 2 if is_mean else result
-        if self.arch == "arcee":  # ArceeMLP of transformers
-            return np.maximum(h @ w[p + "ffn_up.weight"].T, 0)**2 @ w[p + "ffn_down.weight"].T
+        if self.arch in ("arcee", *NEMOTRONS):  # ArceeMLP and NemotronHMLP of transformers
+            up = h @ w[p + "ffn_up.weight"].T + w.get(p + "ffn_up.bias", 0)
+            return np.maximum(up, 0)**2 @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)
         if self.arch == "starcoder2":
             up = gelu_tanh(h @ w[p + "ffn_up.weight"].T + w[p + "ffn_up.bias"])
             return up @ w[p + "ffn_down.weight"].T + w[p + "ffn_down.bias"]
@@ -506,6 +541,8 @@ class Model:
             y = y @ self.weights[p + f"ffn_{name}_exps.weight"][number].T
             return y if bias is None else y + bias[number]
 
+        if self.arch in NEMOTRONS:  # NemotronHExperts
+            return product(np.maximum(product(x, "up"), 0)**2, "down")
         gate, up = product(x, "gate"), product(x, "up")
         if self.arch == "gpt-oss":  # _apply_gate of GptOssExperts
             gate, up = np.minimum(gate, SWIGLU_LIMIT), np.clip(up, -SWIGLU_LIMIT, SWIGLU_LIMIT)
@@ -518,6 +555,8 @@ class Model:
         """An expert for all rows. Qwen3_5MoeSparseMoeBlock of transformers: times the sigmoid of a gate of its own;
         GraniteMoeSharedDecoderLayer: as it is."""
         w = self.weights
+        if self.arch in NEMOTRONS:
+            return np.maximum(h @ w[p + "ffn_up_shexp.weight"].T, 0)**2 @ w[p + "ffn_down_shexp.weight"].T
         if p + "ffn_gate_shexp.weight" not in w:
             return 0
         gate, up, down = (w[p + f"ffn_{name}_shexp.weight"].T for name in ("gate", "up", "down"))
@@ -534,6 +573,13 @@ class Model:
     def layer(self, x, layer, mixer):
         """The residual stream behind a layer."""
         p = f"blk.{layer}."
+        if self.arch in NEMOTRONS:
+            part = self.feed_forward if self.of_layer("feed_forward_length", layer) else mixer
+            return x + part(self.norm(x, p + "attn_norm.weight"), layer)
+        if self.arch == "falcon-h1":  # FalconH1DecoderLayer
+            h = self.norm(x, p + "attn_norm.weight")
+            x = x + self.attention(h, layer) + self.mamba2(h, layer)
+            return x + self.feed_forward(self.norm(x, p + "ffn_norm"), layer)
         if self.arch in COHERES or (self.arch == "stablelm" and p + "ffn_norm.weight" not in self.weights):
             h = self.norm(x, p + "attn_norm.weight")
             return x + mixer(h, layer) + self.feed_forward(h, layer)

@@ -69,6 +69,25 @@ def granite(shape, **more):
                        synth_model.SCALES[shape], strict=True)), **more}
 
 
+def mamba(shape):
+    """The Mamba-2 of a shape, by the names that hybrids have for it."""
+    layers = ["attention" if i in synth_model.MAMBAS[shape].attends else "mamba"
+              for i in range(synth_model.SHAPES[shape].layers)]
+    of = synth_model.MAMBAS[shape]
+    return {"mamba_n_heads": of.heads, "mamba_d_head": of.head_dim, "mamba_n_groups": of.groups, "mamba_d_state": of.state,
+            "mamba_d_conv": of.taps, "layer_types": layers}
+
+
+def nemotron(shape):
+    """A step has no lower bound to speak of, as in llama.cpp and in single steps of transformers."""
+    of, dims = synth_model.MAMBAS[shape], synth_model.SHAPES[shape]
+    ffn = "moe" if dims.experts else "mlp"
+    kinds = {**dict.fromkeys(of.attends, "full_attention"), **dict.fromkeys(of.ffns, ffn)}
+    return {"mamba_num_heads": of.heads, "mamba_head_dim": of.head_dim, "n_groups": of.groups, "ssm_state_size": of.state,
+            "conv_kernel": of.taps, "time_step_min": 1e-30, "layer_norm_epsilon": 1e-6,
+            "layers_block_type": [kinds.get(i, "linear_attention") for i in range(dims.layers)]}
+
+
 def long_rope(shape):
     """The lists of factors that synth_model.py gives a shape, and the context that they begin at."""
     original, magnitude = synth_model.LONG_ROPES[shape]
@@ -186,6 +205,23 @@ CASES = {
         granite("tiny-granitemoe-shared", **experts("tiny-granitemoe-shared", num_local_experts="count",
                                                     num_experts_per_tok="chosen",
                                                     shared_intermediate_size="shared"))),
+    "granitehybrid": Case("tiny-granite-hybrid", "GraniteMoeHybridForCausalLM", "GraniteMoeHybridConfig", {},
+                          granite("tiny-granite-hybrid", **mamba("tiny-granite-hybrid"), num_local_experts=0,
+                                  shared_intermediate_size=512, position_embedding_type=None)),
+    "granitehybrid with experts": Case(
+        "tiny-granite-hybrid-experts", "GraniteMoeHybridForCausalLM", "GraniteMoeHybridConfig", {},
+        granite("tiny-granite-hybrid-experts", **mamba("tiny-granite-hybrid-experts"), position_embedding_type="rope",
+                **experts("tiny-granite-hybrid-experts", num_local_experts="count", num_experts_per_tok="chosen",
+                          shared_intermediate_size="shared"))),
+    "nemotron_h": Case("tiny-nemotron-h", "NemotronHForCausalLM", "NemotronHConfig", {}, nemotron("tiny-nemotron-h")),
+    "nemotron_h_moe": Case(
+        "tiny-nemotron-h-experts", "NemotronHForCausalLM", "NemotronHConfig", {},
+        {**nemotron("tiny-nemotron-h-experts"), "norm_topk_prob": True, "routed_scaling_factor": 2.5,
+         **experts("tiny-nemotron-h-experts", n_routed_experts="count", num_experts_per_tok="chosen",
+                   moe_intermediate_size="width", moe_shared_expert_intermediate_size="shared")}),
+    "falcon-h1": Case("tiny-falcon-h1", "FalconH1ForCausalLM", "FalconH1Config", {},
+                      {**{k: v for k, v in mamba("tiny-falcon-h1").items() if k != "layer_types"}, **original_names.FALCON_MULTIPLIERS, "mamba_d_ssm": 768,
+                       "mamba_rms_norm": False, "mamba_norm_before_gate": False}),
     "smollm3": Case("tiny-smollm3", "SmolLM3ForCausalLM", "SmolLM3Config", {}, {}),
     "arcee": Case("tiny-arcee", "ArceeForCausalLM", "ArceeConfig", {}, {}),
     "qwen2vl": Case("tiny-qwen2vl", "Qwen2_5_VLForConditionalGeneration", "Qwen2_5_VLConfig", {},
@@ -317,7 +353,8 @@ def original_model(case, vocab_from, config_of=configuration):
         path = pathlib.Path(folder, "model.gguf")
         synth_model.write_model(path, case.shape, vocab_from, ("F32",), **case.options)
         weights = original_names.original_weights(GgufFile(path), synth_model.SHAPES[case.shape])
-    config = config_of(case, len(weights["model.embed_tokens.weight"]))
+    embedding = "model.embed_tokens.weight" if "model.embed_tokens.weight" in weights else "model.embeddings.weight"
+    config = config_of(case, len(weights[embedding]))
     model = getattr(transformers, case.model)(config).to(torch.float32).eval()
     if case.other_parts:
         weights = {name.replace("model.", "model.language_model.", 1): data for name, data in weights.items()}

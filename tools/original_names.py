@@ -29,11 +29,23 @@ PARTS_OF_LFM = {"attn_norm": "operator_norm", "ffn_norm": "ffn_norm", "shortconv
                 "ffn_up": "feed_forward.w3", "ffn_down": "feed_forward.w2"}
 LFM2 = PARTS_OF_LFM | {"attn_output": "self_attn.out_proj", "attn_q_norm": "self_attn.q_layernorm",
                        "attn_k_norm": "self_attn.k_layernorm"}
+MAMBA = {f"ssm_{part}": f"mamba.{name}" for part, name in
+         {"in": "in_proj", "out": "out_proj", "conv1d": "conv1d", "norm": "norm"}.items()}
+NEMOTRON = {"attn_norm": "norm", **{stem: name.replace("mamba", "mixer") for stem, name in MAMBA.items()},
+            **{f"attn_{c}": f"mixer.{c[0]}_proj" for c in ("q", "k", "v", "output")},
+            "ffn_up": "mixer.up_proj", "ffn_down": "mixer.down_proj"}
 OWN_PARTS = {
     "hunyuan-dense": {"attn_q_norm": "self_attn.query_layernorm", "attn_k_norm": "self_attn.key_layernorm"},
     "olmo2": {"post_ffw_norm": "post_feedforward_layernorm"},
     "granitemoe": {"ffn_gate_inp": "block_sparse_moe.router", "ffn_down_shexp": "shared_mlp.output_linear",
                    "ffn_gate_up_shexp": "shared_mlp.input_linear"},
+    "granitehybrid": MAMBA | {"ffn_gate_inp": "block_sparse_moe.router", "ffn_down_shexp": "shared_mlp.output_linear",
+                              "ffn_gate_up_shexp": "shared_mlp.input_linear"},
+    "falcon-h1": MAMBA | {f"ffn_{part}": f"feed_forward.{part}_proj" for part in ("gate", "up", "down")},
+    "nemotron_h": NEMOTRON,
+    "nemotron_h_moe": NEMOTRON | {"ffn_gate_inp": "mixer.gate", "exp_probs_b": "mixer.gate.e_score_correction",
+                                  "ffn_up_shexp": "mixer.shared_experts.up_proj",
+                                  "ffn_down_shexp": "mixer.shared_experts.down_proj"},
     "muse-glimmer": {"post_ffw_norm": "post_feedforward_layernorm", "ffn_norm": "pre_feedforward_layernorm",
                      "attn_gate": "self_attn.gate_proj"},
     "phi3": {"attn_qkv": "self_attn.qkv_proj", "ffn_up": "mlp.gate_up_proj"},
@@ -70,7 +82,10 @@ WHOLE = {
     "nextn.pre_projection.weight": "pre_projection.weight", "nextn.post_projection.weight": "post_projection.weight",
 }
 OWN_WHOLE = {"bailingmoe2": {"token_embd.weight": "model.word_embeddings.weight"},
-             "spark2_5": {"token_embd.weight": "model.embedding.weight"}}
+             "spark2_5": {"token_embd.weight": "model.embedding.weight"},
+             "falcon-h1": {"output_norm.weight": "model.final_layernorm.weight"},
+             **dict.fromkeys(("nemotron_h", "nemotron_h_moe"), {"token_embd.weight": "model.embeddings.weight",
+                                                                "output_norm.weight": "model.norm_f.weight"})}
 NAMES = {  # of a layer, whole
     "ssm_dt.bias": "linear_attn.dt_bias", "ssm_a": "linear_attn.A_log", "attn_sinks.weight": "self_attn.sinks",
     "layer_output_scale.weight": "layer_scalar", "ffn_gate_inp.scale": "router.scale",
@@ -80,7 +95,7 @@ NAMES = {  # of a layer, whole
 SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe", "qwen3next", "step35")
 SHIFTED_LAYER_NORMS = (*SHIFTED_NORMS, "muse-glimmer")  # those of layers
 # llama.cpp rotates neighbours there, the original the halves of a head.
-PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige", "arcee", "muse-glimmer")
+PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "granitehybrid", "smollm3", "minicpm", "nanbeige", "arcee", "muse-glimmer")
 QWEN35_HEADS = (2, 4, 64, 64)  # of the tiny shapes: key heads, value heads, and their sizes
 
 
@@ -118,7 +133,44 @@ def delta_net(stem, data):
     return data
 
 
+NEMOTRONS = ("nemotron_h", "nemotron_h_moe")  # whose layers have one part, which is called mixer
+MAMBAS = ("granitehybrid", "falcon-h1", *NEMOTRONS)
+NAMES_OF_MAMBA = {"ssm_dt.bias": "dt_bias", "ssm_a": "A_log", "ssm_d": "D"}
+# What the original multiplies rows by, and llama.cpp's converter the weights: powers of 2, so that nothing is rounded.
+FALCON_MULTIPLIERS = {"attention_in_multiplier": 2.0, "attention_out_multiplier": 0.5, "key_multiplier": 0.25,
+                      "ssm_in_multiplier": 0.5, "ssm_out_multiplier": 2.0, "mlp_multipliers": [0.5, 2.0],
+                      "ssm_multipliers": [2.0, 0.25, 4.0, 0.5, 2.0], "embedding_multiplier": 4.0,
+                      "lm_head_multiplier": 0.125}
+
+
+def falcon_tensor(name, data, mamba_sizes):
+    """A matrix without the multipliers of FALCON_MULTIPLIERS. `mamba_sizes`: the width of all heads, and of all groups."""
+    of = FALCON_MULTIPLIERS
+    inner, states = mamba_sizes
+    whole = {"attn_q.weight": of["attention_in_multiplier"], "attn_v.weight": of["attention_in_multiplier"],
+             "attn_k.weight": of["attention_in_multiplier"] * of["key_multiplier"], "attn_k.bias": of["key_multiplier"],
+             "attn_output.weight": of["attention_out_multiplier"], "ssm_out.weight": of["ssm_out_multiplier"],
+             "ffn_gate.weight": of["mlp_multipliers"][0], "ffn_down.weight": of["mlp_multipliers"][1],
+             "token_embd.weight": of["embedding_multiplier"], "output.weight": of["lm_head_multiplier"]}
+    if name == "ssm_in.weight":
+        sizes = [inner, inner, states, states, len(data) - 2 * inner - 2 * states]
+        return data / np.repeat(np.float32(of["ssm_multipliers"]) * of["ssm_in_multiplier"], sizes)[:, None]
+    return data / np.float32(whole.get(name, 1))
+
+
+def mamba(stem, data):
+    if stem == "ssm_conv1d":
+        return data[:, None, :] if data.ndim == 2 else data
+    if stem == "ssm_a":
+        return np.log(-data).reshape(-1)
+    return data.reshape(-1) if stem in ("ssm_d", "ssm_norm") else data
+
+
 def layer_name(arch, name):
+    if arch in MAMBAS and name in NAMES_OF_MAMBA:
+        return f"{'mixer' if arch in NEMOTRONS else 'mamba'}.{NAMES_OF_MAMBA[name]}"
+    if name == "ffn_norm":
+        return "pre_ff_layernorm.weight"
     if name in NAMES:
         return NAMES[name]
     if name.startswith("exp_probs_b"):
@@ -138,6 +190,8 @@ def layer_tensor(shape, name, data):
         return data.reshape(1, -1)
     if shape.arch == "qwen3next":
         data = {"ssm_a": lambda: np.log(-data), "ssm_conv1d": lambda: data[:, None, :]}.get(stem, lambda: data)()
+    if shape.arch in MAMBAS:
+        return mamba(stem, data)
     if name == "shortconv.conv.weight":
         return data[:, None, :]
     if shape.arch in SHIFTED_LAYER_NORMS and name.endswith("norm.weight") and stem != "ssm_norm":
@@ -157,8 +211,11 @@ def fused_by_key_head(layer):
 
 def fused_experts(arch, layer):
     """Takes gate, up and down of the experts out of a layer's tensors and gives the original's."""
-    place = {"gemma4": "experts", "granitemoe": "block_sparse_moe.experts", "lfm2moe": "feed_forward.experts",
+    place = {"gemma4": "experts", "granitemoe": "block_sparse_moe.experts",
+             "granitehybrid": "block_sparse_moe.experts", "lfm2moe": "feed_forward.experts",
              "llama4": "feed_forward.experts"}.get(arch, "mlp.experts")
+    if arch in NEMOTRONS:
+        return {f"mixer.experts.{part}_proj": layer.pop(f"ffn_{part}_exps.weight") for part in ("up", "down")}
     gate_up = layer.pop("ffn_gate_up_exps.weight", None)
     if gate_up is None:
         gate, up = layer.pop("ffn_gate_exps.weight"), layer.pop("ffn_up_exps.weight")
@@ -200,6 +257,7 @@ def original_weights(reader, shape):
             layers.setdefault(int(number), {})[name] = data
         elif not tensor.name.startswith("rope_f"):  # the original computes them, or has them in its config.json
             is_shifted = tensor.name == "output_norm.weight" and shape.arch in SHIFTED_NORMS
+            data = falcon_tensor(tensor.name, data, (0, 0)) if shape.arch == "falcon-h1" else data
             name = OWN_WHOLE.get(shape.arch, {}).get(tensor.name, WHOLE[tensor.name])
             weights[name] = data - 1 if is_shifted else data
     for number, layer in layers.items():
@@ -210,11 +268,18 @@ def original_weights(reader, shape):
             weights |= {prefix + name: data for name, data in numbers_of_xielu(reader, number).items()}
         if shape.arch == "muse-glimmer":  # its config.json has the scale of Q
             layer = {name: data for name, data in layer.items() if name not in ("attn_q_norm.weight", "attn_k_norm.weight")}
-        if shape.arch == "granitemoe" and shape.shared:  # gate and up of the expert for every row in one matrix
+        if shape.arch == "granitehybrid" and "ffn_gate_inp.weight" not in layer:  # which has the expert for every row alone
+            for part in ("gate", "up", "down"):
+                layer[f"ffn_{part}_shexp.weight"] = layer.pop(f"ffn_{part}.weight")
+        if shape.arch.startswith("granite") and "ffn_gate_shexp.weight" in layer:  # gate and up of it in one matrix
             halves = [layer.pop(f"ffn_{half}_shexp.weight") for half in ("gate", "up")]
             layer["ffn_gate_up_shexp.weight"] = np.concatenate(halves)
         if shape.arch == "qwen3next" and "attn_gate.weight" in layer:
             layer["attn_qkvz.weight"] = fused_by_key_head(layer)
+        if shape.arch == "falcon-h1":
+            heads, inner = len(layer["ssm_a"]), layer["ssm_out.weight"].shape[1]
+            states = (len(layer["ssm_in.weight"]) - 2 * inner - heads) // 2
+            layer = {name: falcon_tensor(name, data, (inner, states)) for name, data in layer.items()}
         if any("_exps.weight" in name for name in layer):
             weights |= {prefix + name: data for name, data in fused_experts(shape.arch, layer).items()}
         weights |= {prefix + layer_name(shape.arch, name): layer_tensor(shape, name, data)

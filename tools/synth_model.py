@@ -122,6 +122,12 @@ SHAPES = {
     "tiny-step35": Shape("step35", 5, 256, 4, 2, 64, 256, 2048, 5000000.0, False, 8, 3, 512),
     "tiny-lfm2moe": Shape("lfm2moe", 4, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-lfm2": Shape("lfm2", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
+    "tiny-granite-hybrid": Shape("granitehybrid", 4, 256, 4, 2, 64, 512, 2048, 10000.0, True),
+    "tiny-granite-hybrid-experts": Shape("granitehybrid", 4, 256, 4, 2, 64, 256, 2048, 10000.0, True, 8, 3, 512),
+    "tiny-nemotron-h": Shape("nemotron_h", 5, 256, 4, 2, 96, 512, 2048, 10000.0, False),
+    "tiny-nemotron-h-experts": Shape("nemotron_h_moe", 5, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 512),
+    "tiny-falcon-h1": Shape("falcon-h1", 3, 256, 4, 2, 64, 512, 2048, 100000.0, False),
+    "tiny-falcon-h1-normed": Shape("falcon-h1", 2, 256, 4, 2, 64, 512, 2048, 100000.0, True),
     "tiny-lfm3": Shape("lfm3", 6, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-laguna": Shape("laguna", 5, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 3, 256, windowed_heads=8),
     "tiny-laguna-elements": Shape("laguna", 3, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 3, 512,
@@ -152,6 +158,10 @@ SHAPES = {
     "muse-glimmer-30b": Shape("muse-glimmer", 52, 6656, 32, 2, 128, 19968, 131072, 500000.0, False),
     "qwen3-coder-next": Shape("qwen3next", 48, 2048, 16, 2, 256, 512, 262144, 10000000.0, False, 512, 10, 512),
     "glm-4.5-air": Shape("glm4moe", 46, 4096, 96, 8, 128, 1408, 131072, 1000000.0, False, 128, 8, 1408),
+    "granite-4.0-h-1b": Shape("granitehybrid", 40, 1536, 12, 4, 128, 4096, 131072, 10000.0, True),
+    "granite-4.0-h-tiny": Shape("granitehybrid", 40, 1536, 12, 4, 128, 512, 131072, 10000.0, True, 64, 6, 1024),
+    "nemotron-3-nano-30b": Shape("nemotron_h_moe", 52, 2688, 32, 2, 128, 1856, 262144, 10000.0, False, 128, 6, 3712),
+    "falcon-h1-1.5b": Shape("falcon-h1", 24, 2048, 8, 2, 128, 4096, 131072, 1e11, False),
     "lfm2-8b-a1b": Shape("lfm2moe", 24, 2048, 32, 8, 64, 1792, 128000, 1000000.0, True, 32, 4),
     "lfm2.5-1.2b": Shape("lfm2", 16, 2048, 32, 8, 64, 8192, 128000, 1000000.0, True),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
@@ -170,6 +180,24 @@ class Recurrence(NamedTuple):
 
     def channels(self):
         return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
+
+
+class Mamba(NamedTuple):
+    """The Mamba-2 of a hybrid's layers, and the layers that attend."""
+    heads: int
+    head_dim: int
+    groups: int
+    state: int
+    attends: tuple
+    ffns: tuple | None = None  # layers that have a feed-forward alone, where a layer has one part
+    is_normed: bool = True
+    taps: int = 4
+
+    def inner(self):
+        return self.heads * self.head_dim
+
+    def channels(self):
+        return self.inner() + 2 * self.groups * self.state
 
 
 class Router(NamedTuple):
@@ -195,6 +223,8 @@ ROUTERS = {
     "tiny-step35": Router(bias="exp_probs_b.bias", is_normed=True, scale=1.5, leading=1, dense=(0,)),
     "tiny-lfm2moe": Router(2, "exp_probs_b.bias", leading=1, dense=(0,)),
     "lfm2-8b-a1b": Router(2, "exp_probs_b.bias", leading=2, dense=(0, 1), dense_width=7168),
+    "tiny-nemotron-h-experts": Router(bias="exp_probs_b.bias", is_normed=True, scale=2.5),
+    "nemotron-3-nano-30b": Router(bias="exp_probs_b.bias", is_normed=True, scale=2.5),
     "tiny-hy-v3": Router(bias="exp_probs_b", is_normed=True, scale=2.0, dense=(0,)),
     "tiny-laguna": Router(2, "exp_probs_b.bias", True, 2.5, leading=1, dense=(0,)),
     "tiny-laguna-elements": Router(bias="exp_probs_b.bias", is_normed=True, scale=1.5, leading=2, dense=(0, 1)),
@@ -214,16 +244,34 @@ RECURRENCES = {
     "qwen3.5-35b-a3b": Recurrence(16, 32, 128, 128),
 }
 
+MAMBAS = {
+    "tiny-granite-hybrid": Mamba(8, 64, 2, 32, (2,)),
+    "tiny-granite-hybrid-experts": Mamba(16, 32, 1, 48, (1,)),
+    "tiny-nemotron-h": Mamba(16, 32, 4, 32, (2,), (1, 3)),
+    "tiny-nemotron-h-experts": Mamba(8, 64, 2, 48, (2,), (1, 3)),
+    "tiny-falcon-h1": Mamba(12, 64, 2, 32, (), is_normed=False),
+    "tiny-falcon-h1-normed": Mamba(8, 64, 2, 48, ()),
+    "nemotron-3-nano-30b": Mamba(64, 64, 8, 128, (5, 12, 19, 26, 33, 42), (
+        1, 3, 6, 8, 10, 13, 15, 17, 20, 22, 24, 27, 29, 31, 34, 36, 38, 40, 43, 45, 47, 49, 51)),
+    "falcon-h1-1.5b": Mamba(48, 64, 1, 256, (), is_normed=False),
+    "granite-4.0-h-1b": Mamba(48, 64, 1, 128, (5, 15, 25, 35)),
+    "granite-4.0-h-tiny": Mamba(48, 64, 1, 128, (5, 15, 25, 35)),
+}
+
+NEMOTRONS = ("nemotron_h", "nemotron_h_moe")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3",
-                 "lfm2moe", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2")  # by a key
-LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige")
+                 "lfm2moe", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2", "nemotron_h_moe")  # by a key
+LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "granitehybrid", "smollm3", "minicpm", "nanbeige")
 PASSES = {"tiny-nanbeige": (3, False), "tiny-nanbeige-unnormed": (2, True)}  # and whether no norm stands between them
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
 SCALES = {"tiny-granite": (12.0, 0.22, 0.015625, 3.0), "tiny-granite-unrotated": (12.0, 0.22, 0.2, 3.0),
           "tiny-granitemoe": (12.0, 0.3, 0.015625, 3.0), "tiny-granitemoe-shared": (6.0, 0.3, 0.2, 2.0),
+          "tiny-granite-hybrid": (12.0, 0.22, 0.2, 3.0), "tiny-granite-hybrid-experts": (6.0, 0.3, 0.015625, 2.0),
+          "granite-4.0-h-1b": (12.0, 0.22, 0.0078125, 6.0), "granite-4.0-h-tiny": (12.0, 0.22, 0.0078125, 6.0),
           "granite-4.1-3b": (12.0, 0.22, 0.015625, 10.0),
           "tiny-minicpm": (10.0, 0.3, 0.0, 0.75), "tiny-minicpm-longrope": (12.0, 0.3, 0.0, 2.0)}
+UNROTATED = ("tiny-granite-unrotated", "tiny-granite-hybrid", "granite-4.0-h-1b", "granite-4.0-h-tiny")
 DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of feed-forwards, of each four layers in turn
 LFM_TAPS = {"lfm2": 3, "lfm2moe": 3, "lfm3": 7}
 SHORT_CONVS = tuple(LFM_TAPS)
@@ -247,7 +295,7 @@ LAYER_NORMS = (*COHERES, *NORM_BIASES)
 LOGIT_SCALES = (*COHERES, "muse-glimmer")
 GATE_IN_UP = ("glm4", "phi3")
 QKV_IN_ONE = ("phi3", "bailingmoe2", "spark2_5")
-UNGATED = ("arcee", "starcoder2", "apertus")
+UNGATED = ("arcee", "starcoder2", "apertus", *NEMOTRONS)
 PARTLY_ROTATED = {"glm4": 1 / 2, "glm4moe": 1 / 2, "phi3": 3 / 4, "stablelm": 1 / 4, "laguna": 1 / 2, "spark2_5": 1 / 4,
                   "bailingmoe2": 1 / 2}  # of a head
 # The context before LongRoPE stretched it, and the factor of cosines and sines, which transformers computes of both.
@@ -416,8 +464,14 @@ def is_windowed(arch, layer):
     return (layer if arch == "laguna" else layer + 1) % 4 != 0
 
 
-def shape_of_layer(shape, layer, router=None):
-    """The heads and the feed-forward of one layer; 0: it has none. A short convolution has no KV heads."""
+def shape_of_layer(shape, layer, router=None, mamba=None):
+    """The heads and the feed-forward of one layer; 0: it has none. A short convolution and Mamba-2 have no KV heads."""
+    if mamba and mamba.ffns is not None and layer in mamba.ffns:
+        return shape._replace(heads=0, kv_heads=0)
+    if mamba and mamba.ffns is not None:
+        shape = shape._replace(ffn=0, experts=0)
+    if mamba and shape.arch != "falcon-h1" and layer not in mamba.attends:
+        shape = shape._replace(kv_heads=0)
     if router and layer in router.dense:
         shape = shape._replace(experts=0, ffn=router.dense_width)
     if shape.windowed_heads and is_windowed(shape.arch, layer):
@@ -439,7 +493,7 @@ def add_scales(writer, name):
     writer.add_logit_scale(logits)
     if attention:
         writer.add_attention_scale(attention)
-    if name == "tiny-granite-unrotated":
+    if name in UNROTATED:
         writer.add_rope_scaling_finetuned(False)
     if name == "tiny-minicpm-longrope":
         writer.add_string(f"{arch}.rope.scaling.type", "longrope")
@@ -461,14 +515,15 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_expert_feed_forward_length(shape.ffn)
     if shape.shared and shape.arch not in ("gemma4", "llama4") and not (router and router.shared_count):
         writer.add_expert_shared_feed_forward_length(shape.shared)
-    layers = [shape_of_layer(shape, i) for i in range(num_layers)]
+    mamba = MAMBAS.get(name)
+    layers = [shape_of_layer(shape, i, mamba=mamba) for i in range(num_layers)]
     alike = shape.arch != "deci"
     same_heads = alike and shape.arch != "step35" and not shape.windowed_heads
     writer.add_head_count(shape.heads if same_heads else [layer.heads for layer in layers])
     writer.add_rope_freq_base(shape.rope_base)
-    if shape.arch in LAYER_NORMS and not shape.rms:
+    if (shape.arch in LAYER_NORMS and not shape.rms) or shape.arch in NEMOTRONS:
         writer.add_layer_norm_eps(1e-6)
-    else:
+    if shape.arch not in (*LAYER_NORMS, "nemotron_h"):
         writer.add_layer_norm_rms_eps(1e-6)
     if shape.arch in LOGIT_SCALES:
         writer.add_logit_scale(0.75)
@@ -479,9 +534,13 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     if name in synth_gemma4.LAYERS:
         return synth_gemma4.add_metadata(writer, name, shape, num_layers, window)
     width = router.dense_width if router else shape.ffn
-    writer.add_feed_forward_length(width if alike else [layer.ffn for layer in layers])
+    is_alike = alike and shape.arch not in NEMOTRONS
+    writer.add_feed_forward_length(width if is_alike else [layer.ffn for layer in layers])
     has_short_convs = shape.arch in SHORT_CONVS
-    writer.add_head_count_kv(shape.kv_heads if alike and not has_short_convs else [layer.kv_heads for layer in layers])
+    is_everywhere = shape.arch == "falcon-h1" or (alike and not has_short_convs and not mamba)
+    writer.add_head_count_kv(shape.kv_heads if is_everywhere else [layer.kv_heads for layer in layers])
+    if mamba:
+        add_mamba_keys(writer, mamba)
     if has_short_convs:
         writer.add_shortconv_l_cache(LFM_TAPS[shape.arch])
     if shape.arch == "lfm3":
@@ -574,6 +633,14 @@ def add_recurrence(writer, arch, recurrence, rotated):
     writer.add_rope_dimension_sections([third, third, rotated // 2 - 2 * third, 0])
 
 
+def add_mamba_keys(writer, mamba):
+    writer.add_ssm_conv_kernel(mamba.taps)
+    writer.add_ssm_state_size(mamba.state)
+    writer.add_ssm_group_count(mamba.groups)
+    writer.add_ssm_time_step_rank(mamba.heads)
+    writer.add_ssm_inner_size(mamba.inner())
+
+
 def add_pattern(writer, arch, pattern):
     """`pattern`: a number, or a list of numbers or of bools."""
     if arch not in WINDOWED:
@@ -645,6 +712,20 @@ def add_delta_net(tensors, prefix, width, recurrence, types, by_key_head=False):
     tensors.matrix(prefix + "ssm_out.weight", width, inner, next(types), inner**-0.5)
 
 
+def add_mamba(tensors, prefix, width, mamba, types):
+    """Decays as those of a delta net: states forget within ten to some hundred tokens."""
+    rows = mamba.inner() + mamba.channels() + mamba.heads
+    tensors.matrix(prefix + "ssm_in.weight", rows, width, next(types), width**-0.5)
+    tensors.matrix(prefix + "ssm_conv1d.weight", mamba.channels(), mamba.taps, Q.F32, 0.5)
+    tensors.vector(prefix + "ssm_conv1d.bias", mamba.channels(), 0, 0.3)
+    tensors.vector(prefix + "ssm_dt.bias", mamba.heads, -2, 1)
+    tensors.vector(prefix + "ssm_a", (mamba.heads, 1), -0.5)
+    tensors.vector(prefix + "ssm_d", (mamba.heads, 1), 1, 0.3)
+    if mamba.is_normed:
+        tensors.vector(prefix + "ssm_norm.weight", (mamba.groups, mamba.inner() // mamba.groups), 1)
+    tensors.matrix(prefix + "ssm_out.weight", width, mamba.inner(), next(types), mamba.inner()**-0.5)
+
+
 def add_short_conv(tensors, prefix, width, taps, types):
     tensors.matrix(prefix + "shortconv.in_proj.weight", 3 * width, width, next(types), width**-0.5)
     tensors.matrix(prefix + "shortconv.conv.weight", width, taps, Q.F32, 0.5)
@@ -664,24 +745,30 @@ def add_attention(tensors, prefix, shape, types):
     tensors.matrix(prefix + "attn_output.weight", width, out_width, next(types), out_width**-0.5)
 
 
-def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
+def add_layer(tensors, prefix, shape, types, recurrence=None, router=None, mamba=None):
     width, ffn = shape.width, shape.ffn
     q_rows, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
     if shape.heads and shape.arch not in NORMS_RESULTS_ALONE:
         tensors.vector(prefix + "attn_norm.weight", width, 1)
     ffn_norm = "post_attention_norm" if shape.arch in POST_ATTENTION_IS_FFN else "ffn_norm"
+    if shape.arch in NEMOTRONS:
+        ffn_norm = "attn_norm"
     is_parallel = shape.arch in COHERES or (shape.arch == "stablelm" and shape.norms_by_head)
     if ffn and shape.arch not in NORMS_RESULTS_ALONE and not is_parallel:
-        tensors.vector(prefix + ffn_norm + ".weight", width, 1)
+        tensors.vector(prefix + ffn_norm + ("" if shape.arch == "falcon-h1" else ".weight"), width, 1)
     if shape.arch in NORM_BIASES:
         for norm in ("attn_norm",) if is_parallel else ("attn_norm", "ffn_norm"):
             tensors.vector(prefix + norm + ".bias", width, 0)
     if recurrence:
         add_delta_net(tensors, prefix, width, recurrence, types, shape.arch == "qwen3next")
+    elif mamba and shape.heads and not shape.kv_heads:
+        add_mamba(tensors, prefix, width, mamba, types)
     elif shape.arch in SHORT_CONVS and not shape.kv_heads:
         add_short_conv(tensors, prefix, width, LFM_TAPS[shape.arch], types)
     elif shape.heads:
         add_attention(tensors, prefix, shape, types)
+        if shape.arch == "falcon-h1":  # beside it
+            add_mamba(tensors, prefix, width, mamba, types)
     if shape.experts:
         add_experts(tensors, prefix, shape, types)
         if router and router.bias:  # large enough to change choices
@@ -739,14 +826,16 @@ def add_experts(tensors, prefix, shape, types):
     width, ffn, experts = shape.width, shape.ffn, (shape.experts,)
     spread = 1.5 if shape.arch == "llama4" else 4  # whose weights, sigmoids, would all be 1 otherwise
     tensors.matrix(prefix + "ffn_gate_inp.weight", shape.experts, width, Q.F32, spread * width**-0.5)
-    tensors.matrix(prefix + "ffn_gate_exps.weight", ffn, width, next(types), width**-0.5, experts)
+    if shape.arch not in UNGATED:
+        tensors.matrix(prefix + "ffn_gate_exps.weight", ffn, width, next(types), width**-0.5, experts)
     tensors.matrix(prefix + "ffn_up_exps.weight", ffn, width, next(types), width**-0.5, experts)
     down_std = 0.05 if shape.arch == "gpt-oss" else 0.25  # whose biases make gated inputs large
     tensors.matrix(prefix + "ffn_down_exps.weight", width, ffn, next(types), down_std * ffn**-0.5, experts)
     if shape.shared:
         if shape.arch in HYBRIDS:
             tensors.vector(prefix + "ffn_gate_inp_shexp.weight", width, 0, width**-0.5)
-        tensors.matrix(prefix + "ffn_gate_shexp.weight", shape.shared, width, next(types), width**-0.5)
+        if shape.arch not in UNGATED:
+            tensors.matrix(prefix + "ffn_gate_shexp.weight", shape.shared, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_up_shexp.weight", shape.shared, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down_shexp.weight", width, shape.shared, next(types), 0.25 * shape.shared**-0.5)
 
@@ -769,12 +858,13 @@ def add_optional_biases(tensors, prefix, shape):
         for projection, rows in (("q", 2 * q_width if shape.arch in HYBRIDS else q_width),
                                  ("k", shape.kv_heads * shape.head_dim), ("v", shape.kv_heads * shape.v_dim())):
             tensors.vector(prefix + f"attn_{projection}.bias", rows, 0, 0.5)
-    if shape.arch not in (*LLAMAS, "ernie4_5", "ernie4_5-moe"):
+    if shape.arch not in (*LLAMAS, *NEMOTRONS, "ernie4_5", "ernie4_5-moe", "falcon-h1"):
         return
-    if shape.heads:
+    if shape.heads and shape.arch != "falcon-h1":
         tensors.vector(prefix + "attn_output.bias", shape.width, 0)
     if shape.ffn and not shape.experts and shape.arch != "ernie4_5-moe":
-        tensors.vector(prefix + "ffn_gate.bias", shape.ffn, 0, 0.5)
+        if shape.arch not in UNGATED:
+            tensors.vector(prefix + "ffn_gate.bias", shape.ffn, 0, 0.5)
         tensors.vector(prefix + "ffn_up.bias", shape.ffn, 0, 0.5)
         tensors.vector(prefix + "ffn_down.bias", shape.width, 0)
 
@@ -791,8 +881,9 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
         return
     for i in range(num_layers):
         attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
-        of_layer = shape_of_layer(shape, i, ROUTERS.get(name))
-        add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence, ROUTERS.get(name))
+        of_layer = shape_of_layer(shape, i, ROUTERS.get(name), MAMBAS.get(name))
+        add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence, ROUTERS.get(name),
+                  MAMBAS.get(name))
         if biases and attends and (of_layer.kv_heads or not of_layer.heads) and shape.arch not in (*QKV_BIASES, *QKV_IN_ONE):
             add_optional_biases(tensors, f"blk.{i}.", of_layer)
 

@@ -79,6 +79,26 @@ std::string scales_text(const ModelConfig& config) {
   return text;
 }
 
+/// The recurrent layers of a hybrid.
+void print_recurrence(const LayerShapes& shapes, int num_layers, std::ostream& out) {
+  if (shapes.delta)
+    print_line(
+        "recurrent",
+        fmt::format("{} of {} layers, with states of {} x {} in {} heads; the others attend", shapes.num_recurrent,
+                    num_layers, shapes.delta->key_dim, shapes.delta->value_dim, shapes.delta->num_value_heads),
+        out);
+  if (shapes.mamba)
+    print_line("recurrent",
+               fmt::format("{} of {} layers are Mamba-2, with states of {} x {} in {} heads", shapes.num_recurrent,
+                           num_layers, shapes.mamba->state_dim, shapes.mamba->head_dim, shapes.mamba->num_heads),
+               out);
+  if (shapes.convolution_taps > 0)
+    print_line("recurrent",
+               fmt::format("{} of {} layers are short convolutions of {} taps; the others attend", shapes.num_recurrent,
+                           num_layers, shapes.convolution_taps),
+               out);
+}
+
 /// Peculiarities of layers, a line each.
 void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostream& out) {
   const ModelConfig& c = *report.config;
@@ -110,17 +130,7 @@ void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostr
                     shapes.num_experts, shapes.num_chosen, shapes.shared_width > 0 ? ", and one for every token" : "",
                     format_count(report.num_weights - weights_of_idle_experts(c))),
         out);
-  if (shapes.delta)
-    print_line(
-        "recurrent",
-        fmt::format("{} of {} layers, with states of {} x {} in {} heads; the others attend", shapes.num_recurrent,
-                    c.num_layers(), shapes.delta->key_dim, shapes.delta->value_dim, shapes.delta->num_value_heads),
-        out);
-  if (shapes.convolution_taps > 0)
-    print_line("recurrent",
-               fmt::format("{} of {} layers are short convolutions of {} taps; the others attend", shapes.num_recurrent,
-                           c.num_layers(), shapes.convolution_taps),
-               out);
+  print_recurrence(shapes, c.num_layers(), out);
   if (c.is_assistant()) {
     print_line("drafts",
                fmt::format("it only drafts, for a model with rows of {} and this vocabulary (--draft FILE beside it)",

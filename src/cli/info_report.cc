@@ -187,6 +187,10 @@ LayerShapes shapes_of_layers(const ModelConfig& config) {
       ++shapes.num_recurrent;
       if (!shapes.delta) shapes.delta = *delta;
     }
+    if (const MambaSpec* mamba = layer.mamba()) {
+      ++shapes.num_recurrent;
+      if (!shapes.mamba) shapes.mamba = *mamba;
+    }
     if (const ShortConvSpec* convolution = layer.short_conv()) {
       ++shapes.num_recurrent;
       shapes.convolution_taps = std::max(shapes.convolution_taps, convolution->taps);

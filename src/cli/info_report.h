@@ -36,6 +36,7 @@ struct LayerShapes {
   int num_without_mixer = 0;            // layers that neither attend nor keep a state
   int num_without_ffn = 0;              // layers that have no feed-forward
   std::optional<DeltaSpec> delta = {};  // of the first of these
+  std::optional<MambaSpec> mamba = {};  // likewise
   int convolution_taps = 0;             // of layers whose state is that of a short convolution alone; 0: there is none
 };
 LayerShapes shapes_of_layers(const ModelConfig& config);

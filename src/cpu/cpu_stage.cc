@@ -12,6 +12,7 @@ namespace {
 bool reads_int8(const AttentionWeights& w) { return AttentionMixer::reads_int8(w); }
 bool reads_int8(const DeltaWeights& w) { return DeltaMixer::reads_int8(w); }
 bool reads_int8(const ShortConvWeights& w) { return ShortConvMixer::reads_int8(w); }
+bool reads_int8(const MambaWeights& w) { return MambaMixer::reads_int8(w); }
 bool reads_int8(const DenseFfnWeights& w) { return DenseFfn::reads_int8(w); }
 bool reads_int8(const ExpertsFfnWeights& w) { return ExpertsFfn::reads_int8(w); }
 bool reads_int8(const NoTensors<CpuForm>& /*w*/) { return false; }
@@ -50,6 +51,7 @@ CpuStage::CpuStage(const Shared& shared, LayerRange layers, KvArena kv, Snapshot
       attention_(config_, weights_, kv_, context_, stream_, layers),
       delta_(config_, weights_, snapshots_, context_, stream_, layers),
       short_conv_(config_, weights_, snapshots_, context_, stream_, layers),
+      mamba_(config_, weights_, snapshots_, context_, stream_, layers),
       dense_ffn_(config_, context_, stream_),
       experts_ffn_(config_, weights_, context_, stream_, dense_ffn_, layers),
       spoiled_(context_.max_rows) {}
@@ -61,6 +63,7 @@ std::span<std::byte> CpuStage::piece(int pool, BlockId block, int layer_index) {
 void CpuStage::advance_states(std::span<const StateAdvance> advances) {
   delta_.advance_states(advances);
   short_conv_.advance_states(advances);
+  mamba_.advance_states(advances);
 }
 
 void CpuStage::release(std::span<const BlockRun> runs) {
@@ -81,6 +84,7 @@ void CpuStage::forward(StepRows& rows, float* x) {
   begin(rows);
   delta_.plan(rows.batch());
   short_conv_.plan(rows.batch());
+  mamba_.plan(rows.batch());
   walk(layers_, last_with_state_, rows);
 }
 
@@ -137,6 +141,11 @@ void CpuStage::run_layer(int index, bool state_written) {
   if (has_embedding) behind_parts.next = PerLayerEmbedding::input_of(w.per_layer);
   if (index + 1 < layers_.end) behind_layer.next = input_norm(index + 1);
   if (w.output_scale != nullptr) behind_layer.scale = *w.output_scale;
+  if (spec.beside)
+    mamba_.run(index, *rows_, state_written,
+               {.result_scale = config_.residual_scale,
+                .next = norm_of(w.mixer_norm, w.mixer_norm_bias, w.mixer),
+                .is_parallel = true});
   visit_part(spec.mixer, [&](const auto& mixer) { mixer_of(mixer).run(index, *rows_, state_written, behind_mixer); });
   visit_part(spec.feed_forward, [&](const auto& ffn) { run_feed_forward(ffn, w, behind_ffn); });
   if (has_embedding) per_layer_.run(index, *rows_, behind_embedding);
@@ -158,6 +167,7 @@ void CpuStage::add_given_vectors(int layer) {
 }
 
 void CpuStage::write_state(int layer) {
+  if (config_.layer(layer).beside) mamba_.write_state(layer, *rows_);
   visit_part(config_.layer(layer).mixer, [&](const auto& mixer) { mixer_of(mixer).write_state(layer, *rows_); });
 }
 
@@ -172,7 +182,11 @@ void CpuStage::run_feed_forward(const ExpertsFfnSpec& spec, const LayerWeights& 
 std::optional<Norm> CpuStage::input_norm(int layer) const {
   for (int i = layer; i == layer || i < layers_.end; ++i) {
     const LayerWeights& w = weights_.layers[to_size(i)];
-    if (config_.layer(i).has_mixer()) return norm_of(w.mixer_norm, w.mixer_norm_bias, w.mixer);
+    if (config_.layer(i).has_mixer()) {
+      Norm norm = norm_of(w.mixer_norm, w.mixer_norm_bias, w.mixer);
+      norm.quantize = norm.quantize || MambaMixer::reads_int8(w.beside);
+      return norm;
+    }
     if (config_.layer(i).has_feed_forward()) return norm_of(w.ffn_norm, w.ffn_norm_bias, w.feed_forward);
   }
   return {};

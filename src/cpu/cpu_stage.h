@@ -1,5 +1,5 @@
 // The processor's stage: layers of a pre-norm transformer in the order of the papers. A LayerSpec describes each layer;
-// its parts are attention_mixer.h, delta_mixer.h, short_conv_mixer.h, dense_ffn.h, experts_ffn.h and
+// its parts are attention_mixer.h, delta_mixer.h, mamba_mixer.h, short_conv_mixer.h, dense_ffn.h, experts_ffn.h and
 // per_layer_embedding.h.
 //
 // Owned by the transformer, whose context and stream it shares; a step's work is shared out over the pool.
@@ -13,6 +13,7 @@
 #include "cpu/delta_mixer.h"
 #include "cpu/dense_ffn.h"
 #include "cpu/experts_ffn.h"
+#include "cpu/mamba_mixer.h"
 #include "cpu/per_layer_embedding.h"
 #include "cpu/residual_stream.h"
 #include "cpu/short_conv_mixer.h"
@@ -76,6 +77,7 @@ class CpuStage final : public Stage, public BlockMemory, private LayerWalk {
   AttentionMixer& mixer_of(const AttentionSpec&) { return attention_; }
   DeltaMixer& mixer_of(const DeltaSpec&) { return delta_; }
   ShortConvMixer& mixer_of(const ShortConvSpec&) { return short_conv_; }
+  MambaMixer& mixer_of(const MambaSpec&) { return mamba_; }
   void run_feed_forward(const DenseFfnSpec& spec, const LayerWeights& w, const Epilogue& epilogue);
   void run_feed_forward(const ExpertsFfnSpec& spec, const LayerWeights& w, const Epilogue& epilogue);
   /// The norm of the first part from a layer on; none: no layer of the stage has one.
@@ -94,6 +96,7 @@ class CpuStage final : public Stage, public BlockMemory, private LayerWalk {
   AttentionMixer attention_;
   DeltaMixer delta_;
   ShortConvMixer short_conv_;
+  MambaMixer mamba_;
   DenseFfn dense_ffn_;
   ExpertsFfn experts_ffn_;
   SpoiledRows spoiled_;

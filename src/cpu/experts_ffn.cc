@@ -16,6 +16,14 @@ constexpr int kPiecesOfAThread = 8;
 // An item's weights cost as much as this many of its rows: reading and unpacking them bounds up to that.
 constexpr std::int64_t kCostOfWeights = 4;
 
+/// The expert for every row as a feed-forward.
+DenseFfnSpec shared_spec(const ExpertsFfnSpec& spec) {
+  return {.width = spec.shared_width,
+          .activation = spec.activation,
+          .is_gated = spec.is_gated,
+          .limit = spec.shared_limit};
+}
+
 }  // namespace
 
 /// The largest of a model's mixtures, and the forms of rows that their matrices read.
@@ -100,15 +108,12 @@ void ExpertsFfn::multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnW
   const std::array<Product, 2> products = {{{&w.router, scores_.data()}, {&w.shared_gate, shared_gates_.data()}}};
   context_.multiply(std::span(products).first(w.shared_gate.rows > 0 ? 2 : 1), stream_.input(), rows);
   if (!w.has_shared()) return;
-  shared_.compute({.width = spec.shared_width, .activation = spec.activation, .limit = spec.shared_limit}, w.shared,
-                  rows, shared_results_.data());
+  shared_.compute(shared_spec(spec), w.shared, rows, shared_results_.data());
 }
 
 /// The stream's h is in turn the input of the expert for every row, of the router and of the experts.
 void ExpertsFfn::multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows) {
-  if (w.has_shared())
-    shared_.compute({.width = spec.shared_width, .activation = spec.activation}, w.shared, rows,
-                    shared_results_.data());
+  if (w.has_shared()) shared_.compute(shared_spec(spec), w.shared, rows, shared_results_.data());
   norm_rows({.weight = w.router_norm, .quantize = w.router.reads_int8()}, rows);
   const Product scores{&w.router, scores_.data()};
   context_.enter(StepPart::kRouting);

@@ -26,6 +26,7 @@ struct CpuForm {
 using AttentionWeights = AttentionTensors<CpuForm>;
 using DeltaWeights = DeltaTensors<CpuForm>;
 using ShortConvWeights = ShortConvTensors<CpuForm>;
+using MambaWeights = MambaTensors<CpuForm>;
 using DenseFfnWeights = DenseFfnTensors<CpuForm>;
 using ExpertsFfnWeights = ExpertsFfnTensors<CpuForm>;
 using PerLayerWeights = PerLayerTensors<CpuForm>;

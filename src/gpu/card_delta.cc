@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "base/to_size.h"
-#include "model/delta_state.h"
+#include "model/delta_norms.h"
+#include "model/head_states.h"
 #include "model/largest.h"
 
 namespace octavo::gpu {
@@ -199,7 +200,7 @@ void CardDelta::run_rule(const Layer& layer, const Rows& rows) {
   const DeltaSpec& spec = *layer.spec;
   const DeltaLayer on_card = delta_layer(layer, rows.ranges);
   context_->device.launch({.kernel = "octavo_delta_rule",
-                           .grid_x = spec.num_value_heads * DeltaState(spec).num_pieces(),
+                           .grid_x = spec.num_value_heads * states_of(spec).num_pieces(),
                            .grid_y = rows.ranges.count,
                            .threads = kDeltaThreads,
                            .shared_bytes = delta_rule_shared(spec.key_dim)},

@@ -168,9 +168,9 @@ struct TileMerge {
 };
 using MergeTilesFn = void (*)(const TileMerge& merge);
 
-/// Columns of a gated delta net's state that lie together, [key_dim][kDeltaColumns]; zeros fill up a head's last
-/// columns.
-inline constexpr int kDeltaColumns = 32;
+/// Columns of a recurrent state that lie together, [rows][kStateColumns]; zeros fill up a head's last columns.
+inline constexpr int kStateColumns = 32;
+inline constexpr int kDeltaColumns = kStateColumns;  // of a gated delta net
 
 /// Consecutive tokens of one head of a gated delta net, with up to kDeltaColumns columns of its state and of V.
 struct DeltaColumns {
@@ -180,6 +180,17 @@ struct DeltaColumns {
   const float* gates;  // [num_tokens] of {decay, beta}, `gate_stride` floats apart
   int64_t stride, gate_stride, num_tokens;
   int32_t key_dim, columns;
+};
+
+/// Consecutive tokens of one head of Mamba-2, with up to kStateColumns columns of its state and of x.
+struct ScanColumns {
+  const float* b;      // [num_tokens] of [state_dim], `stride` floats apart, like the two below
+  const float* c;      // [num_tokens] of [state_dim]
+  float* x;            // [num_tokens] of [columns]; becomes the result
+  const float* steps;  // [num_tokens] of {decay, step}, `step_stride` floats apart
+  int64_t stride, step_stride, num_tokens;
+  float skip;  // times x, added to the result
+  int32_t state_dim, columns;
 };
 
 /// The slope of the gate in clamped_swiglu, and the bound of both inputs (gpt-oss).
@@ -214,8 +225,11 @@ struct KernelTable {
   /// Updates a state token after token (Yang, Kautz and Hatamizadeh, 2024): state = decay state, then state += k (beta
   /// (v - state^T k))^T, and v = state^T q. The result does not depend on the cut of tokens into calls.
   void (*delta_rule)(const DeltaColumns& columns, float* state);
-  /// y[i] = silu(sum over j of taps[j][i] x[j][i]), j ascending; taps are [num_taps][n].
-  void (*short_conv)(const float* const* x, const float* taps, int num_taps, int64_t n, float* y);
+  /// Updates a state token after token (Dao and Gu, 2024): state = decay state + step b x^T, and x = state^T c + skip
+  /// x. The result does not depend on the cut of tokens into calls.
+  void (*selective_scan)(const ScanColumns& columns, float* state);
+  /// y[i] = silu(bias[i] + sum over j of taps[j][i] x[j][i]), j ascending; taps are [num_taps][n]; bias null: none.
+  void (*short_conv)(const float* const* x, const float* taps, const float* bias, int num_taps, int64_t n, float* y);
   /// out = x / (1 + exp(-gate)).
   void (*sigmoid_mul)(const float* gate, const float* x, int64_t n, float* out);
   /// out = silu(gate) * up; silu(x) = x / (1 + exp(-x)).

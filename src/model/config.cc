@@ -82,8 +82,9 @@ Result<ModelConfig> ModelConfig::load(const ModelSource& source, Math math, int 
   OCTAVO_TRY(config.width, keys.size("embedding_length"));
   OCTAVO_TRY(config.context_length, keys.size("context_length"));
   OCTAVO_TRY_VOID(read(keys, config));
-  OCTAVO_TRY(const double epsilon, keys.positive(config.norm == NormKind::kRms ? "attention.layer_norm_rms_epsilon"
-                                                                               : "attention.layer_norm_epsilon"));
+  const bool is_rms = config.norm == NormKind::kRms && !config.epsilon_is_layer_norms;
+  OCTAVO_TRY(const double epsilon,
+             keys.positive(is_rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon"));
   config.norm_epsilon = static_cast<float>(epsilon);
   OCTAVO_TRY_VOID(read_vectors(keys, config));
   OCTAVO_TRY_VOID(check_score_scale(keys, config));

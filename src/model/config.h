@@ -41,8 +41,9 @@ struct ModelConfig {
   int width = 0;             // embedding_length
   int context_length = 0;    // that the model was trained for
   NormKind norm = NormKind::kRms;
-  float norm_epsilon = 0;       // of all norms
-  float post_norm_epsilon = 0;  // of those of what the mixer and the feed-forward give; 0: the same
+  float norm_epsilon = 0;               // of all norms
+  bool epsilon_is_layer_norms = false;  // files call it that of LayerNorm, whatever the kind
+  float post_norm_epsilon = 0;          // of those of what the mixer and the feed-forward give; 0: the same
   float embedding_scale = 1;
   float residual_scale = 1;  // of what a layer's mixer and feed-forward give, before it is added to the stream
   Presence embedding_norm = Presence::kAbsent;

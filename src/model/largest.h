@@ -23,6 +23,7 @@ int largest(std::span<const LayerSpec> layers, const Size& size) {
   };
   for (const LayerSpec& layer : layers) {
     std::visit(look, layer.mixer);
+    if (layer.beside) look(*layer.beside);
     std::visit(look, layer.feed_forward);
   }
   return most;

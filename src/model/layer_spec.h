@@ -177,6 +177,33 @@ struct DeltaSpec {
   int result_width() const { return value_width(); }
 };
 
+/// Mamba-2 (Dao and Gu, 2024) behind a short causal convolution. Each head has a state of its own, a matrix
+/// [state_dim][head_dim] that every token decays and to which it adds b x^T, x being its part of the head and b its
+/// group's; the result is c state + skip x. An activated gate multiplies it in front of a norm of each group's heads.
+struct MambaSpec {
+  int num_heads = 0;
+  int head_dim = 0;
+  int num_groups = 0;  // that heads read b and c of: num_heads is a multiple; heads of a group lie together
+  int state_dim = 0;
+  int taps = 0;  // tokens that the convolution sees, its own included: 2 to kMaxConvolutionTaps
+  Presence norm = Presence::kRequired;
+
+  int group(int head) const { return head / (num_heads / num_groups); }
+  /// The width of what goes through the states, and of its gate.
+  int inner_width() const { return num_heads * head_dim; }
+  /// Values that are normed together.
+  int norm_width() const { return inner_width() / num_groups; }
+  /// Channels of the convolution: x, b of each group, c of each group.
+  int num_channels() const { return inner_width() + 2 * num_groups * state_dim; }
+  bool operator==(const MambaSpec&) const = default;
+
+  // What every mixer says of itself (LayerSpec).
+  std::optional<KvLayerShape> kv_shape() const { return std::nullopt; }
+  std::size_t state_bytes() const;
+  bool writes_state() const { return true; }
+  int result_width() const { return inner_width(); }
+};
+
 /// A short causal convolution of each channel between two gates (Liquid AI, 2025: LFM2): output(c * convolution(b *
 /// v)), all three products of the row.
 struct ShortConvSpec {
@@ -265,10 +292,12 @@ void visit_part(Part& part, const Visit& visit) {
   std::visit(visit_one, part);
 }
 
-/// x += post_norm(mixer(norm x)); x += post_norm(feed_forward(norm x)). With sum_norms: x = norm(x + mixer(x)); x =
+/// x += post_norm(mixer(norm x)); x += post_norm(feed_forward(norm x)). A second mixer may stand beside the first: both
+/// read norm x, and both results are added. With sum_norms: x = norm(x + mixer(x)); x =
 /// norm(x + feed_forward(x)), as the first transformers (Vaswani et al., 2017; Devlin et al., 2019).
 struct LayerSpec {
-  std::variant<AttentionSpec, DeltaSpec, ShortConvSpec, NoPart> mixer = {};
+  std::variant<AttentionSpec, DeltaSpec, ShortConvSpec, MambaSpec, NoPart> mixer = {};
+  std::optional<MambaSpec> beside = {};  // a second mixer (Falcon-H1)
   std::variant<DenseFfnSpec, ExpertsFfnSpec, NoPart> feed_forward = {};
   Presence mixer_norm = Presence::kRequired;  // of the mixer's input
   Presence ffn_norm = Presence::kRequired;    // of the feed-forward's input
@@ -277,6 +306,8 @@ struct LayerSpec {
   bool sum_norms = false;                     // norms of the stream behind its two sums, and none of the parts' inputs
   bool post_norms = false;                    // norms of what the mixer and the feed-forward give, before their sums
   bool ffn_norm_is_post_attention = false;    // files call the feed-forward's norm post_attention_norm
+  bool ffn_norm_is_mixers = false;            // or attn_norm, in a layer without a mixer
+  bool ffn_norm_is_bare = false;              // or ffn_norm, without a suffix
   bool output_scale = false;                  // a number that the residual stream is multiplied with behind the layer
   std::optional<int> repeats = {};            // an earlier layer, with whose tensors it computes once more
   bool ends_pass = false;                     // the norm of the output stands behind it, too
@@ -290,6 +321,8 @@ struct LayerSpec {
   const DeltaSpec* delta() const { return std::get_if<DeltaSpec>(&mixer); }
   /// The short convolution of a layer that has one alone; nullptr for other mixers.
   const ShortConvSpec* short_conv() const { return std::get_if<ShortConvSpec>(&mixer); }
+  /// The Mamba-2 of a layer that has one, alone or beside another mixer; nullptr: it has none.
+  const MambaSpec* mamba() const { return beside ? &*beside : std::get_if<MambaSpec>(&mixer); }
 
   /// The keys and values that its mixer reads of each token, its own or another layer's; none: it reads none.
   std::optional<KvLayerShape> kv_shape() const {
@@ -297,15 +330,17 @@ struct LayerSpec {
   }
   /// Bytes of a sequence's recurrent state in it; 0: it has none.
   std::size_t state_bytes() const {
-    return std::visit([](const auto& spec) { return spec.state_bytes(); }, mixer);
+    const std::size_t of_mixer = std::visit([](const auto& spec) { return spec.state_bytes(); }, mixer);
+    return of_mixer + (beside ? beside->state_bytes() : 0);
   }
   /// It leaves something for the rows behind it, which must be computed for every row.
   bool writes_state() const {
-    return std::visit([](const auto& spec) { return spec.writes_state(); }, mixer);
+    return beside || std::visit([](const auto& spec) { return spec.writes_state(); }, mixer);
   }
-  /// Columns of the matrix that gives the mixer's result.
+  /// Columns of the matrix that gives the mixer's result; of two mixers, of the wider one.
   int result_width() const {
-    return std::visit([](const auto& spec) { return spec.result_width(); }, mixer);
+    const int of_mixer = std::visit([](const auto& spec) { return spec.result_width(); }, mixer);
+    return beside && beside->result_width() > of_mixer ? beside->result_width() : of_mixer;
   }
 };
 

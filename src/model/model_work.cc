@@ -78,6 +78,10 @@ std::uint64_t multiply_adds_of_state(const ShortConvSpec& spec) {
   return to_size(spec.taps + 2) * to_size(spec.width);  // taps, and the gates on both sides
 }
 
+std::uint64_t multiply_adds_of_state(const MambaSpec& spec) {
+  return 3 * to_size(spec.state_dim) * to_size(spec.inner_width());  // the decay, what is added, along c
+}
+
 /// Tokens that the rows in front of position `end` see, added up: 1, 2, 3 and so on, up to the window, where they stay
 /// or begin anew.
 double tokens_seen_before(const AttentionWork& layers, int end) {
@@ -119,6 +123,7 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
     const AttentionSpec* attention = config.layer(i).attention();
     if (const DeltaSpec* delta = config.layer(i).delta()) add_recurrence(*delta, all);
     if (const ShortConvSpec* convolution = config.layer(i).short_conv()) add_recurrence(*convolution, all);
+    if (const MambaSpec* mamba = config.layer(i).mamba()) add_recurrence(*mamba, all);
     if (attention == nullptr) continue;
     const AttentionWork like{
         .window = attention->window, .is_chunked = attention->is_chunked, .only_logit_rows = i >= last};

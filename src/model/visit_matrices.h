@@ -32,6 +32,13 @@ void visit_matrices(const ShortConvTensors<Form>& w, const Visit& visit) {
   visit(w.output, false);
 }
 template <class Form, class Visit>
+void visit_matrices(const MambaTensors<Form>& w, const Visit& visit) {
+  visit(w.input, true);
+  visit(w.step, true);
+  visit(w.gate, false);
+  visit(w.output, false);
+}
+template <class Form, class Visit>
 void visit_matrices(const DenseFfnTensors<Form>& w, const Visit& visit) {
   for (const auto* matrix : {&w.gate, &w.up, &w.down})
     if (is_present(*matrix)) visit(*matrix, false);
@@ -56,6 +63,7 @@ void visit_matrices(const PerLayerTensors<Form>& w, const Visit& visit) {
 template <class Form, class Visit>
 void visit_matrices(const LayerTensors<Form>& w, const Visit& visit) {
   std::visit([&](const auto& mixer) { visit_matrices(mixer, visit); }, w.mixer);
+  if (is_present(w.beside.gate)) visit_matrices(w.beside, visit);
   std::visit([&](const auto& feed_forward) { visit_matrices(feed_forward, visit); }, w.feed_forward);
   visit_matrices(w.per_layer, visit);
 }

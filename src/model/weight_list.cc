@@ -4,12 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <set>
 #include <string>
 #include <string_view>
 
-#include "base/text.h"
-#include "model/weight_need.h"
+#include "model/tensor_lister.h"
 #include "source/tensor_names.h"
 
 namespace octavo {
@@ -19,30 +17,20 @@ using LayerWeights = LayerTensors<ListedForm>;
 using AttentionWeights = AttentionTensors<ListedForm>;
 using DeltaWeights = DeltaTensors<ListedForm>;
 using ShortConvWeights = ShortConvTensors<ListedForm>;
+using MambaWeights = MambaTensors<ListedForm>;
 using DenseFfnWeights = DenseFfnTensors<ListedForm>;
 using ExpertsFfnWeights = ExpertsFfnTensors<ListedForm>;
 using PerLayerWeights = PerLayerTensors<ListedForm>;
 
-std::string stem_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
-
-class WeightLister {
+class WeightLister : private TensorLister {
  public:
   /// References must outlive it.
   WeightLister(const ModelSource& source, const ModelConfig& config, const MatrixTypes& types, WeightList& list)
-      : source_(source), config_(config), types_(types), list_(list) {}
+      : TensorLister(source, config, types, list) {}
 
   Result<void> list();
 
  private:
-  Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
-  /// The type that it has in memory.
-  DType type_of(const SourceTensor& tensor) const;
-  WeightIndex add(const ListedMatrix& matrix);
-  /// `has_factor`: a number beside it multiplies its products; otherwise only one beside NVFP4 does.
-  Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target,
-                      bool has_factor = true);
-  /// A matrix without a look for a factor beside it.
-  Result<void> plain_matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target);
   /// Q, K and V of a layer with their biases, in a tensor each, or in one as converters write them when asked to.
   Result<void> qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
   Result<void> fused_qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
@@ -50,28 +38,18 @@ class WeightLister {
   /// `name`: of the weights. A bias has the same stem.
   Result<void> experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows, std::int64_t cols,
                        ExpertsIndex& target);
-  Result<void> gate_in_up(const std::string& name, const DenseFfnSpec& spec, DenseFfnWeights& f);
   /// Gate and up of all experts, in a tensor each or in one.
   Result<void> gate_and_up(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
   Result<const SourceTensor*> find_experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
                                            std::int64_t cols);
   Result<void> list_shared(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
   Result<void> list_own_norms(int layer, ExpertsFfnWeights& w);
-  Result<void> scale(const std::string& weights, int count, WeightIndex matrix, bool is_factor = true);
-  Result<void> vector(const std::string& name, std::int64_t size, Presence presence, WeightIndex& target) {
-    return vectors(name, 1, size, presence, target);
-  }
-  /// [count][size]
-  Result<void> vectors(const std::string& name, std::int64_t count, std::int64_t size, Presence presence,
-                       WeightIndex& target);
-  /// A small matrix as floats, transposed: [cols][rows].
-  Result<void> transposed(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target);
-  /// A bias that is added before the products are multiplied by the factor of their matrix.
-  Result<void> scaled_bias(const std::string& name, WeightIndex matrix, Presence presence, WeightIndex& target);
   Result<void> list_layer(int layer, LayerWeights& w);
   Result<void> list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w);
   Result<void> list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w);
   Result<void> list_mixer(int layer, const ShortConvSpec& spec, LayerWeights& w);
+  Result<void> list_mixer(int layer, const MambaSpec& spec, LayerWeights& w);
+  Result<void> list_mamba(int layer, const MambaSpec& spec, MambaWeights& w);
   static Result<void> list_mixer(int /*layer*/, const NoPart& /*spec*/, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w);
@@ -86,70 +64,7 @@ class WeightLister {
   Result<void> head_matrix(std::string_view name, std::int64_t rows, std::int64_t cols, WeightIndex& target);
   Result<void> list_head();
   Result<void> list_rope_factors();
-  Result<void> check_all_used() const;
-
-  const ModelSource& source_;
-  const ModelConfig& config_;
-  const MatrixTypes& types_;
-  WeightList& list_;
-  std::set<std::string_view> used_;
 };
-
-Result<const SourceTensor*> WeightLister::find(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                               Presence presence) {
-  const SourceTensor* tensor = presence == Presence::kAbsent ? nullptr : source_.find_tensor(name);
-  if (tensor == nullptr) {
-    if (presence != Presence::kRequired) return nullptr;
-    return fail("{}: no tensor {}, which architecture {} needs", source_.name(), name, config_.architecture);
-  }
-  if (tensor->tensor.rows != rows || tensor->tensor.cols != cols)
-    return fail("{}: tensor {} has {} rows of {}, expected {} rows of {} by the metadata of {}", source_.name(), name,
-                tensor->tensor.rows, tensor->tensor.cols, rows, cols, config_.architecture);
-  used_.insert(tensor->name);
-  return tensor;
-}
-
-DType WeightLister::type_of(const SourceTensor& tensor) const {
-  const auto other = types_.find(tensor.name);
-  return other == types_.end() ? tensor.tensor.type : other->second;
-}
-
-Result<void> WeightLister::plain_matrix(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                        WeightIndex& target) {
-  OCTAVO_TRY(const SourceTensor* tensor, find(name, rows, cols, Presence::kRequired));
-  target = add({.source = tensor, .type = type_of(*tensor), .rows = rows, .cols = cols});
-  return {};
-}
-
-WeightIndex WeightLister::add(const ListedMatrix& matrix) {
-  list_.matrices.push_back(matrix);
-  return {static_cast<int>(list_.matrices.size()) - 1};
-}
-
-/// NVFP4 has a factor by its format. Matrices of layers keep theirs when llama.cpp's tools make them another type.
-Result<void> WeightLister::matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target,
-                                  bool has_factor) {
-  OCTAVO_TRY_VOID(plain_matrix(name, rows, cols, target));
-  const bool is_nvfp4 = list_.matrix(target).source->tensor.type == DType::kNVFP4;
-  if (!is_nvfp4 && !tensor_names::split(name)) return {};
-  return scale(name, 1, target, has_factor || is_nvfp4);
-}
-
-/// The factors of `count` whole matrices, one a matrix, stand beside them as a tensor, and not at all if they are 1.
-/// Others are those of activations in 4 bits, which are not made here.
-Result<void> WeightLister::scale(const std::string& weights, int count, WeightIndex matrix, bool is_factor) {
-  const std::string stem = stem_of(weights);
-  if (is_factor) {
-    WeightIndex factors;
-    OCTAVO_TRY_VOID(vector(stem + ".scale", count, Presence::kOptional, factors));
-    list_.matrices[to_size(matrix.value)].scale = factors;
-  }
-  for (const char* unread : {".scale", ".input_scale"}) {
-    OCTAVO_TRY(const SourceTensor* tensor, find(stem + unread, 1, count, Presence::kOptional));
-    static_cast<void>(tensor);
-  }
-  return {};
-}
 
 Result<const SourceTensor*> WeightLister::find_experts(const std::string& name, const ExpertsFfnSpec& spec,
                                                        std::int64_t rows, std::int64_t cols) {
@@ -198,38 +113,6 @@ Result<void> WeightLister::gate_and_up(int layer, const ExpertsFfnSpec& spec, Ex
                        .count = spec.num_experts,
                        .first_row = half == &w.up ? spec.width : 0,
                        .row_step = rows});
-  return {};
-}
-
-Result<void> WeightLister::vectors(const std::string& name, std::int64_t count, std::int64_t size, Presence presence,
-                                   WeightIndex& target) {
-  OCTAVO_TRY(const SourceTensor* tensor, find(name, count, size, presence));
-  if (tensor == nullptr) return {};
-  list_.vectors.push_back({.source = tensor});
-  target.value = static_cast<int>(list_.vectors.size()) - 1;
-  return {};
-}
-
-Result<void> WeightLister::scaled_bias(const std::string& name, WeightIndex matrix, Presence presence,
-                                       WeightIndex& target) {
-  const ListedMatrix& scaled = list_.matrix(matrix);
-  OCTAVO_TRY_VOID(vector(name, scaled.rows, presence, target));
-  if (is_present(target) && scaled.type != DType::kNVFP4) list_.vectors.back().scale = scaled.scale;
-  return {};
-}
-
-Result<void> WeightLister::transposed(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                      WeightIndex& target) {
-  OCTAVO_TRY_VOID(vectors(name, rows, cols, Presence::kRequired, target));
-  list_.vectors.back().transposed = true;
-  return {};
-}
-
-Result<void> WeightLister::check_all_used() const {
-  for (const SourceTensor& tensor : source_.tensors())
-    if (!used_.contains(tensor.name) && !is_skipped(config_, tensor.name))
-      return fail("{}: tensor {} is not part of architecture {} as Octavo knows it", source_.name(), quote(tensor.name),
-                  config_.architecture);
   return {};
 }
 
@@ -325,19 +208,32 @@ Result<void> WeightLister::list_mixer(int layer, const DeltaSpec& spec, LayerWei
 /// One tensor has the rows of the gate in front of the convolution, of the gate behind it, and of what goes through.
 Result<void> WeightLister::list_mixer(int layer, const ShortConvSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
-  const std::string input = name(tensor_names::kShortConvInput);
   ShortConvWeights& c = w.mixer.emplace<ShortConvWeights>();
   OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
-  OCTAVO_TRY(const SourceTensor* tensor, find(input, 3 * std::int64_t{spec.width}, config_.width, Presence::kRequired));
-  std::int64_t first = 0;
-  for (WeightIndex* part : {&c.in_gate, &c.out_gate, &c.value}) {
-    *part = add(
-        {.source = tensor, .type = type_of(*tensor), .rows = spec.width, .cols = config_.width, .first_row = first});
-    OCTAVO_TRY_VOID(scale(input, 1, *part));
-    first += spec.width;
-  }
+  OCTAVO_TRY_VOID(parts(name(tensor_names::kShortConvInput),
+                        {{spec.width, &c.in_gate}, {spec.width, &c.out_gate}, {spec.width, &c.value}}));
   OCTAVO_TRY_VOID(transposed(name(tensor_names::kShortConvTaps), spec.width, spec.taps, c.taps));
   return matrix(name(tensor_names::kShortConvOutput), config_.width, spec.width, c.output);
+}
+
+Result<void> WeightLister::list_mixer(int layer, const MambaSpec& spec, LayerWeights& w) {
+  const std::string norm = tensor_names::of_layer(layer, tensor_names::kAttentionNorm);
+  OCTAVO_TRY_VOID(vector(norm, config_.width, Presence::kRequired, w.mixer_norm));
+  return list_mamba(layer, spec, w.mixer.emplace<MambaWeights>());
+}
+
+/// Numbers of heads are columns in files.
+Result<void> WeightLister::list_mamba(int layer, const MambaSpec& spec, MambaWeights& m) {
+  const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  OCTAVO_TRY_VOID(parts(name(tensor_names::kMambaInput),
+                        {{spec.inner_width(), &m.gate}, {spec.num_channels(), &m.input}, {spec.num_heads, &m.step}}));
+  OCTAVO_TRY_VOID(transposed(name(tensor_names::kConvolution), spec.num_channels(), spec.taps, m.taps));
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kConvolutionBias), spec.num_channels(), Presence::kOptional, m.taps_bias));
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kDecayBias), spec.num_heads, Presence::kRequired, m.step_bias));
+  OCTAVO_TRY_VOID(vectors(name(tensor_names::kDecayScale), spec.num_heads, 1, Presence::kRequired, m.decay_rate));
+  OCTAVO_TRY_VOID(vectors(name(tensor_names::kMambaSkip), spec.num_heads, 1, Presence::kRequired, m.skip));
+  OCTAVO_TRY_VOID(vectors(name(tensor_names::kDeltaNorm), spec.num_groups, spec.norm_width(), spec.norm, m.norm));
+  return matrix(name(tensor_names::kDeltaOutput), config_.width, spec.inner_width(), m.output);
 }
 
 Result<void> WeightLister::list_mixer(int /*layer*/, const NoPart& /*spec*/, LayerWeights& w) {
@@ -360,7 +256,7 @@ Result<void> WeightLister::list_feed_forward(int layer, const DenseFfnSpec& spec
     return scaled_bias(name(tensor_names::kDownBias), f.down, spec.biases, f.down_bias);
   }
   if (spec.gate_in_up) {
-    OCTAVO_TRY_VOID(gate_in_up(name(tensor_names::kUp), spec, f));
+    OCTAVO_TRY_VOID(parts(name(tensor_names::kUp), {{spec.width, &f.gate}, {spec.width, &f.up}}, spec.has_factors));
   } else {
     OCTAVO_TRY_VOID(matrix(name(tensor_names::kGate), spec.width, config_.width, f.gate, spec.has_factors));
     OCTAVO_TRY_VOID(matrix(name(tensor_names::kUp), spec.width, config_.width, f.up, spec.has_factors));
@@ -368,18 +264,6 @@ Result<void> WeightLister::list_feed_forward(int layer, const DenseFfnSpec& spec
   OCTAVO_TRY_VOID(scaled_bias(name(tensor_names::kGateBias), f.gate, spec.biases, f.gate_bias));
   OCTAVO_TRY_VOID(scaled_bias(name(tensor_names::kUpBias), f.up, spec.biases, f.up_bias));
   return scaled_bias(name(tensor_names::kDownBias), f.down, spec.biases, f.down_bias);
-}
-
-/// One tensor has the rows of the gate, then those of up.
-Result<void> WeightLister::gate_in_up(const std::string& name, const DenseFfnSpec& spec, DenseFfnWeights& f) {
-  const std::int64_t width = spec.width;
-  OCTAVO_TRY(const SourceTensor* tensor, find(name, 2 * width, config_.width, Presence::kRequired));
-  for (WeightIndex* half : {&f.gate, &f.up}) {
-    const std::int64_t first = half == &f.up ? width : 0;
-    *half = add({.source = tensor, .type = type_of(*tensor), .rows = width, .cols = config_.width, .first_row = first});
-    OCTAVO_TRY_VOID(scale(name, 1, *half, spec.has_factors || tensor->tensor.type == DType::kNVFP4));
-  }
-  return {};
 }
 
 Result<void> WeightLister::list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w) {
@@ -405,10 +289,13 @@ Result<void> WeightLister::list_shared(int layer, const ExpertsFfnSpec& spec, Ex
   if (spec.shared_is_gated)
     OCTAVO_TRY_VOID(
         matrix(tensor_names::of_layer(layer, tensor_names::kSharedExpertGate), 1, config_.width, w.shared_gate));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kGateOfSharedExpert, tensor_names::kGate), spec.shared_width, config_.width,
-                         w.shared.gate, spec.has_factors));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kUpOfSharedExpert, tensor_names::kUp), spec.shared_width, config_.width,
-                         w.shared.up, spec.has_factors));
+  const auto input = [&](const std::string& of, WeightIndex& target) {
+    return matrix(of, spec.shared_width, config_.width, target, spec.has_factors);
+  };
+  if (spec.is_gated)
+    OCTAVO_TRY_VOID(input(name(tensor_names::kGateOfSharedExpert, tensor_names::kGate), w.shared.gate));
+  OCTAVO_TRY_VOID(
+      input(name(tensor_names::kUpOfSharedExpert, tensor_names::kUp), spec.is_gated ? w.shared.up : w.shared.gate));
   return matrix(name(tensor_names::kDownOfSharedExpert, tensor_names::kDown), config_.width, spec.shared_width,
                 w.shared.down, spec.has_factors);
 }
@@ -427,8 +314,11 @@ Result<void> WeightLister::list_own_norms(int layer, ExpertsFfnWeights& w) {
 Result<void> WeightLister::list_layer(int layer, LayerWeights& w) {
   const LayerSpec& spec = config_.layer(layer);
   OCTAVO_TRY_VOID(std::visit([&](const auto& mixer) { return list_mixer(layer, mixer, w); }, spec.mixer));
-  const std::string_view norm =
-      spec.ffn_norm_is_post_attention ? tensor_names::kPostAttentionNorm : tensor_names::kFfnNorm;
+  if (spec.beside) OCTAVO_TRY_VOID(list_mamba(layer, *spec.beside, w.beside));
+  const std::string_view norm = spec.ffn_norm_is_post_attention ? tensor_names::kPostAttentionNorm
+                                : spec.ffn_norm_is_mixers       ? tensor_names::kAttentionNorm
+                                : spec.ffn_norm_is_bare         ? tensor_names::kBareFfnNorm
+                                                                : tensor_names::kFfnNorm;
   const auto required_if = [](bool is) { return is ? Presence::kRequired : Presence::kAbsent; };
   const bool has_ffn_norm = spec.has_feed_forward() && !spec.sum_norms && !spec.is_parallel;
   const Presence ffn_norm = has_ffn_norm ? spec.ffn_norm : Presence::kAbsent;

@@ -68,6 +68,27 @@ struct ShortConvTensors {
   }
 };
 
+/// The tensors of a MambaSpec.
+template <class Form>
+struct MambaTensors {
+  typename Form::Matrix gate{};        // [inner_width, width]
+  typename Form::Matrix input{};       // [num_channels, width] of the convolution: x, b of each group, c of each group
+  typename Form::Matrix step{};        // [num_heads, width]
+  typename Form::Vector taps{};        // [taps][num_channels], the last one of the token itself
+  typename Form::Vector taps_bias{};   // [num_channels]; may be absent
+  typename Form::Vector step_bias{};   // [num_heads]
+  typename Form::Vector decay_rate{};  // [num_heads], below 0
+  typename Form::Vector skip{};        // [num_heads]
+  typename Form::Vector norm{};        // [num_groups][norm_width]; may be absent
+  typename Form::Matrix output{};      // [width, inner_width]
+
+  static constexpr auto members() {
+    using W = MambaTensors;
+    return std::tuple(&W::gate, &W::input, &W::step, &W::taps, &W::taps_bias, &W::step_bias, &W::decay_rate, &W::skip,
+                      &W::norm, &W::output);
+  }
+};
+
 /// The tensors of a DenseFfnSpec. Biases may be absent.
 template <class Form>
 struct DenseFfnTensors {
@@ -162,7 +183,9 @@ struct HeadTensors {
 template <class Form>
 struct LayerTensors {
   typename Form::Vector mixer_norm{}, mixer_norm_bias{};
-  std::variant<AttentionTensors<Form>, DeltaTensors<Form>, ShortConvTensors<Form>, NoTensors<Form>> mixer{};
+  std::variant<AttentionTensors<Form>, DeltaTensors<Form>, ShortConvTensors<Form>, MambaTensors<Form>, NoTensors<Form>>
+      mixer{};
+  MambaTensors<Form> beside{};  // a second mixer; may be absent
   typename Form::Vector post_mixer_norm{};
   typename Form::Vector mixer_sum_norm{}, mixer_sum_bias{}, ffn_sum_norm{}, ffn_sum_bias{};
   typename Form::Vector ffn_norm{}, ffn_norm_bias{};
@@ -173,9 +196,9 @@ struct LayerTensors {
 
   static constexpr auto members() {
     using W = LayerTensors;
-    return std::tuple(&W::mixer_norm, &W::mixer_norm_bias, &W::mixer, &W::post_mixer_norm, &W::mixer_sum_norm,
-                      &W::mixer_sum_bias, &W::ffn_sum_norm, &W::ffn_sum_bias, &W::ffn_norm, &W::ffn_norm_bias,
-                      &W::feed_forward, &W::post_ffn_norm, &W::per_layer, &W::output_scale);
+    return std::tuple(&W::mixer_norm, &W::mixer_norm_bias, &W::mixer, &W::beside, &W::post_mixer_norm,
+                      &W::mixer_sum_norm, &W::mixer_sum_bias, &W::ffn_sum_norm, &W::ffn_sum_bias, &W::ffn_norm,
+                      &W::ffn_norm_bias, &W::feed_forward, &W::post_ffn_norm, &W::per_layer, &W::output_scale);
   }
 };
 

@@ -39,9 +39,11 @@ inline constexpr std::string_view kSinks = "attn_sinks.weight";
 inline constexpr std::string_view kAttentionOutput = "attn_output.weight", kAttentionOutputBias = "attn_output.bias";
 inline constexpr std::string_view kPostAttentionNorm = "post_attention_norm.weight";
 inline constexpr std::string_view kGateOfMixer = "attn_gate.weight";  // of attention or of a delta net
-inline constexpr std::string_view kConvolution = "ssm_conv1d.weight";
+inline constexpr std::string_view kConvolution = "ssm_conv1d.weight", kConvolutionBias = "ssm_conv1d.bias";
 inline constexpr std::string_view kDecay = "ssm_alpha.weight", kDecayBias = "ssm_dt.bias", kDecayScale = "ssm_a";
 inline constexpr std::string_view kBeta = "ssm_beta.weight", kBetaAndDecay = "ssm_ba.weight";
+inline constexpr std::string_view kMambaInput = "ssm_in.weight";  // the rows of the gate, of x, b and c, of steps
+inline constexpr std::string_view kMambaSkip = "ssm_d";
 inline constexpr std::string_view kShortConvInput = "shortconv.in_proj.weight";  // the rows of b, of c, of v
 inline constexpr std::string_view kShortConvTaps = "shortconv.conv.weight",
                                   kShortConvOutput = "shortconv.out_proj.weight";
@@ -49,6 +51,7 @@ inline constexpr std::string_view kDeltaNorm = "ssm_norm.weight", kDeltaOutput =
 inline constexpr std::string_view kMixerSumNorm = "attn_output_norm.weight", kMixerSumBias = "attn_output_norm.bias";
 inline constexpr std::string_view kFfnSumNorm = "layer_output_norm.weight", kFfnSumBias = "layer_output_norm.bias";
 inline constexpr std::string_view kFfnNorm = "ffn_norm.weight", kFfnNormBias = "ffn_norm.bias";
+inline constexpr std::string_view kBareFfnNorm = "ffn_norm";
 inline constexpr std::string_view kGate = "ffn_gate.weight", kUp = "ffn_up.weight", kDown = "ffn_down.weight";
 inline constexpr std::string_view kGateBias = "ffn_gate.bias", kUpBias = "ffn_up.bias", kDownBias = "ffn_down.bias";
 inline constexpr std::string_view kRouter = "ffn_gate_inp.weight", kRouterBias = "ffn_gate_inp.bias";

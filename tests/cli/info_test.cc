@@ -372,6 +372,19 @@ TEST(Info, RecurrentLayersAndTheStateOfASequenceAreTold) {
   EXPECT_EQ(memory.at("kv_bytes").to_number<int>(), state + 16 * 264);
 }
 
+TEST(Info, Mamba2AndItsStateAreTold) {
+  const TempFile file(test::TinyModel{.arch = "granitehybrid"}.bytes(), ".gguf");
+  CliRun text;
+  ASSERT_EQ(text.run({"info", file.path().string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), HasSubstr("1 of 2 layers are Mamba-2, with states of 18 x 24 in 4 heads"));
+  EXPECT_THAT(text.out.str(), HasSubstr("recurrence"));
+  CliRun cli;
+  const auto json = json_of(cli, {file.path().string(), "--context", "16"});
+  EXPECT_EQ(json.at("shape").at("num_recurrent").to_number<int>(), 1);
+  // 4 heads with columns of 24 in the place of 32, and 3 rows of 4 x 24 + 2 x 2 x 18 inputs.
+  EXPECT_EQ(json.at("memory").at("recurrent_bytes").to_number<int>(), (4 * 18 * 32 + 3 * 168) * 4);
+}
+
 TEST(Info, ShortConvolutionsAndTheirStateAreTold) {
   const TempFile file(test::TinyModel{.arch = "lfm2"}.bytes(), ".gguf");
   CliRun text;

@@ -439,8 +439,9 @@ TEST(CpuRunner, TheKvMemoryIsNoLargerThanWhatItsSequencesCanUse) {
 }
 
 TEST(CpuRunner, TheLargestContextIsTheOneThatFits) {
-  for (const TinyModel& model : {TinyModel{}, TinyModel{.arch = "gemma3", .layers = 6, .window = 24},
-                                 TinyModel{.arch = "qwen35", .layers = 4}, TinyModel{.arch = "lfm2", .layers = 4}}) {
+  for (const TinyModel& model :
+       {TinyModel{}, TinyModel{.arch = "gemma3", .layers = 6, .window = 24}, TinyModel{.arch = "qwen35", .layers = 4},
+        TinyModel{.arch = "lfm2", .layers = 4}, TinyModel{.arch = "granitehybrid", .layers = 4}}) {
     const MemorySource source = model.source();
     const ModelConfig config = ModelConfig::load(source).value();
     for (const std::uint64_t budget : {std::uint64_t{20'000}, std::uint64_t{100'000}, std::uint64_t{300'001}}) {

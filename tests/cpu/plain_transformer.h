@@ -63,8 +63,21 @@ class PlainTransformer {
   /// from comes first.
   Rows mixed(int index, const Rows& x) {
     const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+    Rows out = mixed_by_first(index, x);
+    if (!config_.layer(index).beside) return out;
+    const Rows beside = scanned(*config_.layer(index).beside, w, w.beside, x);
+    for (std::size_t i = 0; i < out.size(); ++i) add(out[i], beside[i]);
+    return out;
+  }
+
+ private:
+  /// The same of the first mixer, where there are two.
+  Rows mixed_by_first(int index, const Rows& x) {
+    const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
     if (const DeltaSpec* delta = config_.layer(index).delta()) return recurred(*delta, w, x);
     if (const ShortConvSpec* spec = config_.layer(index).short_conv()) return convolved(*spec, w, x);
+    if (const auto* spec = std::get_if<MambaSpec>(&config_.layer(index).mixer))
+      return scanned(*spec, w, std::get<MambaWeights>(w.mixer), x);
     const AttentionSpec& spec = *config_.layer(index).attention();
     const auto& a = std::get<AttentionWeights>(w.mixer);
     keys_.resize(weights_.layers.size());
@@ -96,7 +109,6 @@ class PlainTransformer {
     return out;
   }
 
- private:
   /// The residual stream behind the last layer, all rows from position 0 on.
   Rows rows_of(const std::vector<std::int32_t>& tokens) {
     keys_.clear();
@@ -155,13 +167,7 @@ class PlainTransformer {
     for (const Row& row : x) {
       const Row h = norm(row, w.mixer_norm);
       inputs.push_back(product(d.qkv, h));
-      Row mixed(at(spec.num_channels()), 0.0);
-      for (std::size_t c = 0; c < mixed.size(); ++c) {
-        for (std::size_t back = 0; back < at(spec.taps) && back < inputs.size(); ++back)
-          mixed[c] += inputs[inputs.size() - 1 - back][c] *
-                      static_cast<double>(d.taps[(at(spec.taps) - 1 - back) * mixed.size() + c]);
-        mixed[c] *= sigmoid(mixed[c]);
-      }
+      const Row mixed = convolved_last(inputs, d.taps, nullptr, spec.taps);
       const auto [beta, alpha] = betas_and_decays(spec, d, h);
       const Row gate = product(d.gate, h);
       Row result;
@@ -186,6 +192,54 @@ class PlainTransformer {
       }
       for (std::size_t i = 0; i < result.size(); ++i) result[i] *= gate[i] * sigmoid(gate[i]);
       out.push_back(product(d.output, result));
+    }
+    return out;
+  }
+  /// The last of the rows in front of the taps' sums, each channel on its own, activated.
+  static Row convolved_last(const Rows& inputs, const float* taps, const float* bias, int num_taps) {
+    Row mixed(inputs.back().size(), 0.0);
+    for (std::size_t c = 0; c < mixed.size(); ++c) {
+      if (bias != nullptr) mixed[c] = static_cast<double>(bias[c]);
+      for (std::size_t back = 0; back < static_cast<std::size_t>(num_taps) && back < inputs.size(); ++back)
+        mixed[c] += inputs[inputs.size() - 1 - back][c] *
+                    static_cast<double>(taps[(static_cast<std::size_t>(num_taps) - 1 - back) * mixed.size() + c]);
+      mixed[c] *= sigmoid(mixed[c]);
+    }
+    return mixed;
+  }
+  /// Results of Mamba-2, all rows from position 0 on.
+  Rows scanned(const MambaSpec& spec, const LayerWeights& w, const MambaWeights& m, const Rows& x) const {
+    const auto at = [](int i) { return static_cast<std::size_t>(i); };
+    const std::size_t dim = at(spec.head_dim), size = at(spec.state_dim), inner = at(spec.inner_width());
+    std::vector<Rows> states(at(spec.num_heads), Rows(dim, Row(size, 0.0)));
+    Rows inputs, out;
+    for (const Row& row : x) {
+      const Row h = norm(row, w.mixer_norm), gate = product(m.gate, h), steps = product(m.step, h);
+      inputs.push_back(product(m.input, h));
+      const Row mixed = convolved_last(inputs, m.taps, m.taps_bias, spec.taps);
+      Row result;
+      for (std::size_t head = 0; head < states.size(); ++head) {
+        const double step = std::log1p(std::exp(steps[head] + static_cast<double>(m.step_bias[head])));
+        const double decay = std::exp(step * static_cast<double>(m.decay_rate[head]));
+        const std::size_t b = inner + head * at(spec.num_groups) / states.size() * size,
+                          c = b + at(spec.num_groups) * size;
+        for (std::size_t i = 0; i < dim; ++i) {
+          const double value = mixed[head * dim + i];
+          double y = static_cast<double>(m.skip[head]) * value;
+          for (std::size_t n = 0; n < size; ++n) {
+            states[head][i][n] = decay * states[head][i][n] + step * value * mixed[b + n];
+            y += states[head][i][n] * mixed[c + n];
+          }
+          result.push_back(y * gate[head * dim + i] * sigmoid(gate[head * dim + i]));
+        }
+      }
+      const std::size_t part = at(spec.norm_width());
+      for (std::size_t first = 0; first < inner && m.norm != nullptr; first += part) {
+        const auto begin = result.begin() + static_cast<std::ptrdiff_t>(first);
+        const Row normed = norm(Row(begin, begin + static_cast<std::ptrdiff_t>(part)), m.norm + first);
+        std::ranges::copy(normed, begin);
+      }
+      out.push_back(product(m.output, result));
     }
     return out;
   }

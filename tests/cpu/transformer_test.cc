@@ -182,11 +182,12 @@ std::set<std::string> tensors_of(int layer, const std::vector<std::string>& name
 
 TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
   for (const char* arch :
-       {"llama",     "mistral3",     "qwen2",   "qwen3",      "qwen3moe",   "qwen35",        "qwen35moe", "gemma2",
-        "gemma3",    "gemma4",       "gpt-oss", "seed_oss",   "ernie4_5",   "hunyuan-dense", "olmo2",     "exaone4",
-        "command-r", "cohere2",      "glm4",    "granite",    "granitemoe", "smollm3",       "minicpm",   "arcee",
-        "qwen2vl",   "muse-glimmer", "phi3",    "starcoder2", "stablelm",   "apertus",       "glm4moe",   "qwen3next",
-         "lfm2",      "nanbeige",     "laguna",  "spark2_5",   "cohere2moe", "llama4", "step35"}) {
+       {"llama",      "mistral3",       "qwen2",     "qwen3",     "qwen3moe",     "qwen35",   "qwen35moe",
+        "gemma2",     "gemma3",         "gemma4",    "gpt-oss",   "seed_oss",     "ernie4_5", "hunyuan-dense",
+        "olmo2",      "exaone4",        "command-r", "cohere2",   "glm4",         "granite",  "granitemoe",
+        "smollm3",    "minicpm",        "arcee",     "qwen2vl",   "muse-glimmer", "phi3",     "starcoder2",
+        "stablelm",   "apertus",        "glm4moe",   "qwen3next", "lfm2",         "nanbeige", "granitehybrid",
+        "nemotron_h", "nemotron_h_moe", "falcon-h1",      "laguna",    "spark2_5",  "cohere2moe",   "llama4",   "step35"}) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 7, .window = 9});
     expect_as_plain(model);
@@ -307,8 +308,8 @@ TEST(Transformer, LlamaAndMistral3MayHaveExperts) {
 }
 
 TEST(Transformer, FamiliesWithoutBiasesOfTheirOwnMayHaveThem) {
-  for (const char* arch :
-       {"llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3", "lfm2"}) {
+  for (const char* arch : {"llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
+                           "lfm2", "granitehybrid", "falcon-h1"}) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 4, .biases = true});
     expect_as_plain(model);
@@ -318,7 +319,8 @@ TEST(Transformer, FamiliesWithoutBiasesOfTheirOwnMayHaveThem) {
 }
 
 TEST(Transformer, ANumberBesideAMatrixMultipliesItsProducts) {
-  for (const char* arch : {"llama", "qwen2", "qwen3moe", "qwen35", "qwen35moe", "gemma3", "gpt-oss", "lfm2"}) {
+  for (const char* arch : {"llama", "qwen2", "qwen3moe", "qwen35", "qwen35moe", "gemma3", "gpt-oss", "lfm2",
+                           "granitehybrid", "nemotron_h"}) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 4, .factors = true, .biases = std::string(arch) != "gpt-oss"});
     expect_as_plain(model);
@@ -412,7 +414,7 @@ TEST(Transformer, Gemma4MayHaveExpertsBesideADenseFeedForward) {
 
 // Then it computes its state for all rows, and the rest for those whose logits are wanted.
 TEST(Transformer, TheLastLayerMayBeRecurrentAndAConvolutionLongerThanAChunk) {
-  for (const char* arch : {"qwen35", "lfm2"}) {
+  for (const char* arch : {"qwen35", "lfm2", "granitehybrid", "falcon-h1"}) {
     Model model({.arch = arch, .layers = 3, .taps = 8});
     EXPECT_EQ(model.config().last_layer_with_state(), 2);
     expect_as_plain(model);
@@ -445,7 +447,8 @@ void expect_guesses(const PlainTransformer::Rows& expected, const std::vector<Gu
 
 TEST(Transformer, ARowOfStagesGivesTheBitsOfOne) {
   const std::vector<std::int32_t> tokens = some_tokens(40);
-  for (const char* arch : {"llama", "qwen35", "lfm2", "qwen3moe", "gemma3", "gemma4"}) {
+  for (const char* arch :
+       {"llama", "qwen35", "lfm2", "granitehybrid", "nemotron_h_moe", "falcon-h1", "qwen3moe", "gemma3", "gemma4"}) {
     SCOPED_TRACE(arch);
     const TinyModel recipe{.arch = arch, .layers = 4, .window = 9};
     Model one(recipe), three(recipe, {}, {}, {{.first = 0, .end = 1}, {.first = 1, .end = 3}, {.first = 3}});

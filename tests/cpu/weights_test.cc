@@ -75,6 +75,7 @@ struct Places {
     matrices.insert({{p + "shortconv.out_proj.weight", &c.output}});
     vectors.insert({{p + "shortconv.conv.weight", c.taps}});
   }
+  void insert(const std::string& /*p*/, const MambaWeights& /*m*/) {}
   void insert(const std::string& p, const DeltaWeights& d) {
     matrices.insert({{p + "attn_qkv.weight", &d.qkv}, {p + "attn_gate.weight", &d.gate}});
     matrices.insert({{p + "ssm_alpha.weight", &d.decay}, {p + "ssm_beta.weight", &d.beta}});

@@ -69,6 +69,11 @@ MODELS = {
     "spark2_5": ("tiny-spark", {"types": ("Q4_K", "Q6_K"), "window": 19}),
     "cohere2moe": ("tiny-north", {"types": ("Q8_0", "Q4_K"), "window": 19}),
     "bailingmoe2": ("tiny-ling", {"types": ("Q8_0", "Q4_K")}),
+    "granitehybrid": ("tiny-granite-hybrid", {"types": ("Q4_K", "Q6_K")}),
+    "granitehybrid with experts": ("tiny-granite-hybrid-experts", {"types": ("Q8_0", "Q4_K")}),
+    "nemotron_h": ("tiny-nemotron-h", {"types": ("Q4_K", "Q6_K")}),
+    "nemotron_h_moe": ("tiny-nemotron-h-experts", {"types": ("Q8_0", "Q4_K")}),
+    "falcon-h1": ("tiny-falcon-h1", {"types": ("Q4_K", "Q6_K")}),
     "lfm2moe": ("tiny-lfm2moe", {"types": ("Q8_0", "Q4_K"), "window": 0}),
 }
 # Those that every type of KV cache is tried with. What the others add has nothing to do with it.

@@ -159,6 +159,17 @@ class SameBits(unittest.TestCase):
         self.check(support.few_words_model("tiny-lfm3", types=("Q8_0",), window=19))
         self.check(support.few_words_model("tiny-lfm2moe", types=("Q8_0", "Q4_K", "Q6_K"), window=0))
 
+    def test_mamba_2(self):
+        model = support.few_words_model("tiny-granite-hybrid", types=("Q4_K", "Q6_K", "F16"))
+        self.check(model)
+        self.check(model, "--no-repack")
+        self.check(support.few_words_model("tiny-granite-hybrid-experts", types=("Q8_0", "Q4_K")))
+        self.check(support.few_words_model("tiny-nemotron-h", types=("Q4_K", "Q6_K")))
+        self.check(support.few_words_model("tiny-nemotron-h-experts", types=("Q8_0",)))
+
+    def test_mamba_2_beside_attention(self):
+        self.check(support.few_words_model("tiny-falcon-h1", types=("Q4_K", "Q8_0", "F16")))
+
     def test_layers_without_positions(self):
         self.check(support.few_words_model("tiny-smollm3", types=("Q4_K", "Q6_K")))
 

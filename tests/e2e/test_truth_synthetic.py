@@ -224,6 +224,15 @@ class FloatWeights(Truth):
     def test_bailingmoe2_with_groups_of_experts_and_q_k_and_v_in_one(self):
         self.check_exact(support.few_words_model("tiny-ling", types=F32, factors=True))
 
+    def test_hybrids_with_mamba_2(self):
+        for shape in ("tiny-granite-hybrid", "tiny-granite-hybrid-experts", "tiny-nemotron-h", "tiny-nemotron-h-experts",
+                      "tiny-falcon-h1", "tiny-falcon-h1-normed"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32))
+        for shape in ("tiny-granite-hybrid", "tiny-nemotron-h", "tiny-falcon-h1"):
+            with self.subTest(shape=shape, biases=True):
+                self.check_exact(support.few_words_model(shape, types=F32, biases=True, factors=True))
+
     def test_values_that_are_narrower_than_keys(self):
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32))
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32, biases=True, factors=True))
@@ -312,6 +321,10 @@ class QuantizedWeights(Truth):
                 with self.subTest(shape=shape, types=types):
                     self.check_close(support.few_words_model(shape, types=types), max_kl=MAX_KL_OF_HYBRIDS)
         self.check_close(support.few_words_model("tiny-lfm3", types=("Q8_0",)), max_kl=MAX_KL_OF_HYBRIDS)
+        for shape in ("tiny-granite-hybrid", "tiny-granite-hybrid-experts", "tiny-nemotron-h", "tiny-nemotron-h-experts",
+                      "tiny-falcon-h1"):
+            with self.subTest(shape=shape):
+                self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")), max_kl=MAX_KL_OF_HYBRIDS)
 
     def test_layers_that_run_several_times(self):
         self.check_close(support.few_words_model("tiny-nanbeige", types=("Q4_K", "Q6_K")), max_kl=MAX_KL_OF_PASSES)

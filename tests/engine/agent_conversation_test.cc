@@ -13,8 +13,8 @@ using test::make_request;
 using test::TestEngine;
 
 constexpr int kTurns = 20, kNew = 1400, kAnswer = 100, kAsking = 5, kTitle = 40, kChunk = 512;
-// Tokens whose keys and values are as large as a state: of Qwen 3.5, and of LFM2.
-constexpr int kLargeState = 1536, kSmallState = 16;
+// Tokens whose keys and values are as large as a state: of Granite 4.0 H, of Qwen 3.5, and of LFM2.
+constexpr int kLargestState = 7040, kLargeState = 1536, kSmallState = 16;
 
 void append(std::vector<TokenId>& tokens, int count, std::uint64_t seed) {
   const Request more = make_request(count, 1, seed);
@@ -96,10 +96,12 @@ TEST_P(AgentConversation, EveryTurnComputesItsNewTokensAndLittleMore) {
 
 INSTANTIATE_TEST_SUITE_P(Engine, AgentConversation,
                          ::testing::Values(Layers{.windows = {0}, .interval = 0},
+                                           Layers{.windows = {kRecurrent, 0}, .interval = kLargestState},
                                            Layers{.windows = {kRecurrent, 0}, .interval = kLargeState},
                                            Layers{.windows = {kRecurrent, 0}, .interval = kSmallState}),
                          [](const auto& given) {
-                           return given.param.interval == kLargeState   ? "Hybrid"
+                           return given.param.interval == kLargestState ? "Mamba2"
+                                  : given.param.interval == kLargeState ? "Hybrid"
                                   : given.param.interval == kSmallState ? "ShortConvolutions"
                                                                         : "Dense";
                          });

@@ -208,7 +208,8 @@ class SameBits : public ::testing::TestWithParam<std::tuple<std::string, KvType>
   /// Some layers are recurrent.
   static bool keeps_states() {
     const std::string& arch = std::get<0>(GetParam());
-    return arch.starts_with("qwen35") || arch == "qwen3next" || arch == "lfm2";
+    return arch.starts_with("qwen35") || arch == "qwen3next" || arch == "lfm2" || arch == "granitehybrid" ||
+           arch == "falcon-h1";
   }
 };
 class SameBitsOfLayouts : public SameBits {};
@@ -239,11 +240,12 @@ INSTANTIATE_TEST_SUITE_P(Parts, SameBitsOfLayouts,
 INSTANTIATE_TEST_SUITE_P(Assisted, SameBits,
                          ::testing::Combine(::testing::Values("gemma4-assisted"), ::testing::Values(KvType::kI16)),
                          kName);
-// Short convolutions, whose state has nothing to do with the type of keys and values.
-INSTANTIATE_TEST_SUITE_P(Convolutions, SameBits,
-                         ::testing::Combine(::testing::Values("lfm2"), ::testing::Values(KvType::kI16)), kName);
-INSTANTIATE_TEST_SUITE_P(Convolutions, SameBitsOfLayouts,
-                         ::testing::Combine(::testing::Values("lfm2"), ::testing::Values(KvType::kI16)), kName);
+// Short convolutions and Mamba-2, whose states have nothing to do with the type of keys and values.
+const std::string kRecurrences[] = {"lfm2", "granitehybrid", "falcon-h1"};
+INSTANTIATE_TEST_SUITE_P(Recurrences, SameBits,
+                         ::testing::Combine(::testing::ValuesIn(kRecurrences), ::testing::Values(KvType::kI16)), kName);
+INSTANTIATE_TEST_SUITE_P(Recurrences, SameBitsOfLayouts,
+                         ::testing::Combine(::testing::ValuesIn(kRecurrences), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Engine, SameBitsOfHeads,
                          ::testing::Combine(::testing::Values("qwen35-head", "qwen35moe-head", "gemma4-assisted"),
                                             ::testing::Values(KvType::kF16, KvType::kQ8_0, KvType::kI16)),

@@ -159,6 +159,8 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
   EXPECT_EQ(reason("starcoder2", as_it_is), "its norms are LayerNorm");
   EXPECT_EQ(reason("stablelm", [](ModelConfig& config) { config.norm = NormKind::kRms; }), "its norms have biases");
   EXPECT_EQ(reason("lfm2", as_it_is), "it is a short convolution");
+  EXPECT_EQ(reason("granitehybrid", [](ModelConfig& config) { config.residual_scale = 1; }),
+            "its recurrence is Mamba-2");
   EXPECT_EQ(reason("apertus", as_it_is), "its feed-forward's function is xIELU");
   const auto routed = [](RouterSpec router) {
     return [router](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.router = router}; };

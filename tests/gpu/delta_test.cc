@@ -15,7 +15,8 @@
 #include "gpu/emulation/emulated_kernels.h"
 #include "gpu/kernels/delta_arguments.h"
 #include "kernels/dispatch.h"
-#include "model/delta_state.h"
+#include "model/delta_norms.h"
+#include "model/head_states.h"
 #include "octavo/bits.h"
 
 namespace octavo::gpu {
@@ -62,10 +63,10 @@ class DeltaOfACard : public ::testing::TestWithParam<Bits> {
   const KernelTable& kernels() const { return kernel_table(IsaLevel::kAvx2, GetParam()); }
   int lanes() const { return GetParam() == Bits::kPortable ? 16 : 8; }
 
-  static std::size_t state_floats(const DeltaSpec& spec) { return DeltaState(spec).bytes() / sizeof(float); }
+  static std::size_t state_floats(const DeltaSpec& spec) { return states_of(spec).bytes() / sizeof(float); }
   /// Makes zeros of what fills up the last pieces of heads, which nobody reads.
   static void clear_padding(const DeltaSpec& spec, std::vector<float>& states) {
-    const DeltaState shape(spec);
+    const HeadStates shape = states_of(spec);
     const int columns = spec.value_dim - (shape.num_pieces() - 1) * kDeltaColumns;  // of the last piece
     for (int slot = 0; slot < kNumSlots; ++slot)
       for (int head = 0; head < spec.num_value_heads; ++head) {
@@ -134,7 +135,7 @@ TEST_P(DeltaOfACard, ConvolvesAsTheProcessor) {
     for (int row = 0; row < kNumRows; ++row) {
       if (kRangeOf[to_size(row)] < 0) continue;
       const DeltaRange& range = kRanges[to_size(kRangeOf[to_size(row)])];
-      const float* before = DeltaState(spec).inputs(states.data() + to_size(range.state_slot) * state_floats(spec));
+      const float* before = states_of(spec).inputs(states.data() + to_size(range.state_slot) * state_floats(spec));
       std::array<const float*, kMaxConvolutionTaps> x{};
       for (int tap = 0; tap < spec.taps; ++tap) {
         const int at = row - range.first_row - history + tap;
@@ -143,7 +144,7 @@ TEST_P(DeltaOfACard, ConvolvesAsTheProcessor) {
                                               : before + (history + at) * channels;
       }
       float* y = expected.data() + to_size(row * channels);
-      kernels().short_conv(x.data(), taps.data(), spec.taps, channels, y);
+      kernels().short_conv(x.data(), taps.data(), nullptr, spec.taps, channels, y);
       for (int head = 0; head < 2 * spec.num_key_heads; ++head, y += spec.key_dim)
         kernels().rms_norm(y, head < spec.num_key_heads ? q_norm.data() : k_norm.data(), spec.key_dim, norms.epsilon,
                            y);
@@ -166,7 +167,7 @@ TEST_P(DeltaOfACard, RunsTheRuleAsTheProcessor) {
     std::vector<float> gates = normals(to_size(2 * kNumRows * spec.num_value_heads), 5);
     for (float& gate : gates) gate = std::abs(gate) / 4;
     gates[1] = 0, gates.back() = std::numeric_limits<float>::infinity();
-    const DeltaState shape(spec);
+    const HeadStates shape = states_of(spec);
     for (const DeltaRange& range : kRanges)
       for (int head = 0; head < spec.num_value_heads; ++head)
         for (int index = 0; index < shape.num_pieces(); ++index) {
@@ -197,7 +198,7 @@ TEST_P(DeltaOfACard, KeepsInputs) {
     std::vector<float> kept(to_size(kNumKept * channels), -1),
         found_kept = kept, kept_gates(to_size(kNumKept * gates_of_row), -1), found_gates = kept_gates;
     for (const DeltaRange& range : kRanges) {
-      float* in_state = DeltaState(spec).inputs(states.data() + to_size(range.state_slot) * state_floats(spec));
+      float* in_state = states_of(spec).inputs(states.data() + to_size(range.state_slot) * state_floats(spec));
       // All inputs of the sequence, the state's and the step's, one behind another.
       std::vector<float> all(to_size(history * channels));
       if (range.begins == 0) std::copy_n(in_state, all.size(), all.data());

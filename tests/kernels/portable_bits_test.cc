@@ -99,8 +99,10 @@ TEST_P(PortableBits, ElementByElement) {
   expect_portable("rope", std::span<const float>(out));
   const std::array<const float*, 4> taps = {a.data(), b.data(), a.data() + 1, b.data() + 2};
   out.assign(100, 0);
-  kernels().short_conv(taps.data(), b.data() + 300, 4, 100, out.data());
+  kernels().short_conv(taps.data(), b.data() + 300, nullptr, 4, 100, out.data());
   expect_portable("short_conv", std::span<const float>(out));
+  kernels().short_conv(taps.data(), b.data() + 300, a.data() + 500, 4, 100, out.data());
+  expect_portable("short_conv with a bias", std::span<const float>(out));
 }
 
 TEST_P(PortableBits, DeltaRule) {
@@ -124,6 +126,25 @@ TEST_P(PortableBits, DeltaRule) {
                         .columns = kColumns},
                        state.data());
   expect_portable("delta_rule", std::span<const float>(rows));
+}
+
+TEST_P(PortableBits, SelectiveScan) {
+  constexpr int kStateDim = 66, kColumns = 27, kTokens = 9, kStride = 2 * kStateDim + kColumns;
+  std::vector<float> rows = bells(kStride * kTokens);
+  const std::vector<float> steps(2 * kTokens, 0.75F);
+  std::vector<float> state(kStateDim * kStateColumns);
+  kernels().selective_scan({.b = rows.data(),
+                            .c = rows.data() + kStateDim,
+                            .x = rows.data() + 2 * kStateDim,
+                            .steps = steps.data(),
+                            .stride = kStride,
+                            .step_stride = 2,
+                            .num_tokens = kTokens,
+                            .skip = 0.625F,
+                            .state_dim = kStateDim,
+                            .columns = kColumns},
+                           state.data());
+  expect_portable("selective_scan", std::span<const float>(rows));
 }
 
 /// Every function at many places: `low` to `high`, of exponents of 2 where `by_exponent`.

@@ -119,6 +119,26 @@ TEST(ModelWork, AShortConvolutionLooksBackAtItsStateAlone) {
   EXPECT_EQ(loaded.of_all_rows().float_multiply_adds, of_convolution + ffn + kv);
 }
 
+// The first of two layers is Mamba-2 with 4 heads of 24 dimensions, states of 18 and 2 groups.
+TEST(ModelWork, Mamba2LooksBackAtItsStateAlone) {
+  const Loaded loaded({.arch = "granitehybrid"});
+  const std::vector<AttentionWork> all = attention_work(loaded.config, KvType::kF16);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].window, 1);
+  EXPECT_EQ(all[0].num_layers, 1);
+  EXPECT_EQ(all[0].kv_bytes, 2U * (4 * 18 * 32 + 3 * 168) * sizeof(float));
+  EXPECT_EQ(all[0].float_multiply_adds, 3U * 18 * 96);
+  const std::uint64_t of_mixer = (96 + 168 + 4) * 64 + 64 * 96, ffn = 3 * 64 * 96, kv = 2 * 64 * 64;
+  EXPECT_EQ(loaded.of_all_rows().float_multiply_adds, of_mixer + ffn + kv);
+}
+
+TEST(ModelWork, OfALastLayerWithMamba2AllRowsMeetWhatItsStateIsMadeOf) {
+  const Loaded loaded({.arch = "granitehybrid", .layers = 3});
+  EXPECT_EQ(loaded.config.last_layer_with_state(), 2);
+  const std::uint64_t first = (96 + 168 + 4) * 64 + 64 * 96 + 3 * 64 * 96;
+  EXPECT_EQ(loaded.of_all_rows().float_multiply_adds, first + kLayerWeights + (168 + 4) * 64);
+}
+
 // Of gemma4's six layers the last two read the keys and values of earlier ones, the third and the sixth have wide
 // heads.
 TEST(ModelWork, LayersBehindTheLastThatWritesStateAreForLogitRowsOnly) {

@@ -23,7 +23,9 @@ struct TinyModel {
   std::uint32_t window = 24;     // of families with windows
   std::uint32_t v_head_dim = 0;  // of values that attention reads; 0: head_dim
   // qwen35, qwen35moe: every second layer attends. Sizes of heads are no multiples of anything. lfm2: likewise, the
-  // others are short convolutions.
+  // others are short convolutions; granitehybrid: the others are Mamba-2, with key_heads groups and states of key_dim.
+  // nemotron_h, nemotron_h_moe: of each four layers one is Mamba-2, the third attends, two are feed-forwards alone.
+  // falcon-h1: every layer attends and has Mamba-2 beside.
   std::uint32_t key_heads = 2, value_heads = 4, key_dim = 18, value_dim = 24, taps = 4, attention_every = 2;
   // gemma4: every third layer sees all, with wider heads, one KV head and K for V; the last two of five and more
   // borrow, and have a feed-forward twice as wide.
@@ -91,7 +93,7 @@ struct TinyModel {
   bool has_layer_norms() const { return is_cohere() || has_norm_biases(); }
   bool has_ffn_gate() const {
     constexpr std::string_view kNone[] = {"glm4", "phi3", "arcee", "apertus", "starcoder2"};
-    return std::ranges::find(kNone, arch) == std::end(kNone);
+    return std::ranges::find(kNone, arch) == std::end(kNone) && !is_nemotron();
   }
   bool has_gate_in_up() const { return arch == "glm4" || arch == "phi3"; }
   bool has_qkv_biases() const { return arch == "qwen2" || arch == "qwen2vl"; }
@@ -118,30 +120,39 @@ struct TinyModel {
   }
   bool is_next() const { return arch == "qwen3next"; }
   bool is_mixture() const {
-    return arch == "qwen3moe" || arch == "qwen35moe" || arch == "granitemoe" || is_gpt_oss() || is_glm_moe() ||
-           is_next() || is_laguna() || is_north() || is_llama4() || is_step();
+    return arch == "qwen3moe" || arch == "qwen35moe" || arch == "granitemoe" || arch == "nemotron_h_moe" ||
+           is_gpt_oss() || is_glm_moe() || is_next() || is_laguna() || is_north() || is_llama4() || is_step();
   }
-  bool is_granite() const { return arch == "granite" || arch == "granitemoe"; }
+  bool is_granite() const { return arch == "granite" || arch == "granitemoe" || arch == "granitehybrid"; }
   std::uint32_t shared_ffn() const {
     if (is_llama4()) return ffn;
-    const bool has_shared = arch == "qwen35moe" || arch == "granitemoe" || is_glm_moe() || is_next() || is_laguna() ||
-                            is_north() || is_step();
+    const bool has_shared = arch == "qwen35moe" || arch == "granitemoe" || arch == "nemotron_h_moe" || is_glm_moe() ||
+                            is_next() || is_laguna() || is_north() || is_step();
     return has_shared ? ffn + 32 : 0;
   }
   std::uint32_t num_experts() const { return experts == 0 && is_mixture() ? 8 : experts; }
   bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss() || arch == "seed_oss" || is_glm_moe(); }
   bool is_hybrid() const { return arch == "qwen35" || arch == "qwen35moe" || is_next(); }
   bool is_lfm2() const { return arch == "lfm2"; }
+  bool is_nemotron() const { return arch == "nemotron_h" || arch == "nemotron_h_moe"; }
+  bool is_falcon() const { return arch == "falcon-h1"; }
+  bool has_mamba() const { return arch == "granitehybrid" || is_nemotron() || is_falcon(); }
   bool keeps_state(std::uint32_t layer) const {
-    return (is_hybrid() || is_lfm2()) && layer < layers && (layer + 1) % attention_every != 0;
+    if (is_nemotron()) return layer % 4 == 0;
+    if (is_falcon()) return false;  // not alone
+    return (is_hybrid() || is_lfm2() || has_mamba()) && layer < layers && (layer + 1) % attention_every != 0;
   }
   std::uint64_t channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
   bool gemma() const { return arch == "gemma2" || arch == "gemma3" || is_gemma4(); }
   bool is_assistant() const { return arch == "gemma4-assistant"; }
   // deci: the layers of each four in turn have no mixer, both parts, no feed-forward, and neither.
   bool is_deci() const { return arch == "deci"; }
-  bool has_mixer(std::uint32_t layer) const { return !is_deci() || layer % 4 == 1 || layer % 4 == 2; }
-  bool has_feed_forward(std::uint32_t layer) const { return !is_deci() || layer % 4 < 2; }
+  bool has_mixer(std::uint32_t layer) const {
+    return is_nemotron() ? layer % 2 == 0 : !is_deci() || layer % 4 == 1 || layer % 4 == 2;
+  }
+  bool has_feed_forward(std::uint32_t layer) const {
+    return is_nemotron() ? layer % 2 == 1 : !is_deci() || layer % 4 < 2;
+  }
   bool is_gemma4() const { return arch == "gemma4" || is_assistant(); }
   bool is_global(std::uint32_t layer) const { return is_gemma4() && layer % 3 == 2; }
   std::uint32_t num_borrowing() const {
@@ -174,17 +185,22 @@ struct TinyModel {
     key(writer, "block_count", layers + (head == Head::kNone ? 0U : 1U));
     if (head != Head::kNone) key(writer, "nextn_predict_layers", 1U);
     key(writer, "embedding_length", width);
-    if (!is_gemma4() && !is_deci()) key(writer, "feed_forward_length", ffn);
+    if (!is_gemma4() && !is_deci() && !is_nemotron()) key(writer, "feed_forward_length", ffn);
+    if (is_nemotron()) write_parts(writer);
     key(writer, "context_length", context);
     if (!is_deci() && !is_laguna() && !is_step()) key(writer, "attention.head_count", heads);
     if (is_laguna()) write_laguna(writer);
     if (is_spark()) write_spark(writer);
     if (is_deci()) write_deci(writer);
-    if (is_lfm2()) write_convolutions(writer);
-    if (!is_gemma4() && !is_deci() && !is_lfm2()) key(writer, "attention.head_count_kv", kv_heads);
+    if (is_lfm2()) key(writer, "shortconv.l_cache", taps);
+    const bool has_kv_heads_of_layers = is_lfm2() || (has_mamba() && !is_falcon());
+    if (has_kv_heads_of_layers) write_kv_heads(writer);
+    if (!is_gemma4() && !is_deci() && !has_kv_heads_of_layers) key(writer, "attention.head_count_kv", kv_heads);
     key(writer, "attention.key_length", is_gemma4() ? global_head_dim : head_dim);
     key(writer, "attention.value_length", is_gemma4() ? global_head_dim : v_head_dim > 0 ? v_head_dim : head_dim);
-    key(writer, has_layer_norms() ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-5F);
+    key(writer,
+        has_layer_norms() || arch == "nemotron_h" ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
+        1e-5F);
     if (is_cohere() || is_glimmer()) key(writer, "logit_scale", 0.5F);
     if (is_glimmer()) key(writer, "final_logit_softcapping", 0.75F);
     if (arch == "stablelm") key(writer, "rope.dimension_count", head_dim / 4);
@@ -203,8 +219,10 @@ struct TinyModel {
     if (is_granite() || arch == "minicpm") write_scales(writer);
     if (arch == "mistral3") key(writer, "attention.temperature_scale", 0.5F);
     if (arch == "mistral3") key(writer, "attention.temperature_length", 8U);
-    if (is_hybrid()) write_recurrence(writer);
-    if (is_glm_moe()) write_router(writer);
+    if (is_hybrid()) key(writer, "rope.dimension_count", head_dim / 4);
+    if (is_hybrid()) key(writer, "full_attention_interval", attention_every);
+    if (is_hybrid() || has_mamba()) write_recurrence(writer);
+    if (is_glm_moe() || arch == "nemotron_h_moe") write_router(writer);
     if (is_llama4()) write_chunks(writer);
     if (is_step()) write_step(writer);
     if (num_experts() == 0) return;
@@ -216,11 +234,12 @@ struct TinyModel {
     if (shared_ffn() > 0 && !is_llama4()) key(writer, "expert_shared_feed_forward_length", shared_ffn());
   }
 
-  /// Of glm4moe: sigmoids, and two of four groups of experts.
+  /// Of sigmoids; of glm4moe two of four groups of experts.
   template <class Writer>
   void write_router(Writer& writer) const {
     key(writer, "expert_weights_norm", true);
     key(writer, "expert_weights_scale", 1.5F);
+    if (!is_glm_moe()) return;
     key(writer, "expert_group_count", 4U);
     key(writer, "expert_group_used_count", 2U);
   }
@@ -335,18 +354,23 @@ struct TinyModel {
   }
 
   template <class Writer>
-  void write_convolutions(Writer& writer) const {
+  void write_parts(Writer& writer) const {
+    std::vector<std::int32_t> widths;
+    for (std::uint32_t i = 0; i < layers; ++i)
+      widths.push_back(has_feed_forward(i) ? static_cast<std::int32_t>(ffn) : 0);
+    array(writer, "feed_forward_length", widths);
+  }
+
+  template <class Writer>
+  void write_kv_heads(Writer& writer) const {
     std::vector<std::int32_t> kv_heads_of_layers;
     for (std::uint32_t i = 0; i < layers; ++i)
-      kv_heads_of_layers.push_back(keeps_state(i) ? 0 : static_cast<std::int32_t>(kv_heads));
+      kv_heads_of_layers.push_back(keeps_state(i) || !has_mixer(i) ? 0 : static_cast<std::int32_t>(kv_heads));
     array(writer, "attention.head_count_kv", kv_heads_of_layers);
-    key(writer, "shortconv.l_cache", taps);
   }
 
   template <class Writer>
   void write_recurrence(Writer& writer) const {
-    key(writer, "rope.dimension_count", head_dim / 4);
-    key(writer, "full_attention_interval", attention_every);
     key(writer, "ssm.conv_kernel", taps);
     key(writer, "ssm.state_size", key_dim);
     key(writer, "ssm.group_count", key_heads);
@@ -403,6 +427,20 @@ struct TinyModel {
     floats(writer, random, p + "ssm_norm.weight", {value_dim}, 1.0F, 0.1F);
   }
 
+  /// States forget within ten to some hundred tokens.
+  template <class Writer>
+  void write_mamba(Writer& writer, std::mt19937& random, const std::string& p) const {
+    const std::uint64_t inner = value_heads * value_dim, mixed = inner + 2 * key_heads * key_dim;
+    tensor(writer, random, p + "ssm_in.weight", inner + mixed + value_heads, width, false, type);
+    floats(writer, random, p + "ssm_conv1d.weight", {taps, mixed}, 0.0F, 0.5F);
+    floats(writer, random, p + "ssm_conv1d.bias", {mixed}, 0.0F, 0.3F);
+    floats(writer, random, p + "ssm_dt.bias", {value_heads}, -2.0F, 1.0F);
+    floats(writer, random, p + "ssm_a", {1, value_heads}, -0.5F, 0.1F);
+    floats(writer, random, p + "ssm_d", {1, value_heads}, 1.0F, 0.3F);
+    floats(writer, random, p + "ssm_norm.weight", {inner / key_heads, key_heads}, 1.0F, 0.1F);
+    tensor(writer, random, p + "ssm_out.weight", width, inner, false, type);
+  }
+
   template <class Writer>
   void write_short_conv(Writer& writer, std::mt19937& random, const std::string& p) const {
     tensor(writer, random, p + "shortconv.in_proj.weight", std::uint64_t{3} * width, width, false, type);
@@ -439,7 +477,8 @@ struct TinyModel {
     bias("attn_q.bias", heads * head_dim * (is_hybrid() ? 2 : 1));
     bias("attn_k.bias", kv_heads * head_dim);
     bias("attn_v.bias", kv_heads * (v_head_dim > 0 ? v_head_dim : head_dim));
-    constexpr std::string_view kLlamas[] = {"llama", "mistral3", "granite", "smollm3", "minicpm", "nanbeige"};
+    constexpr std::string_view kLlamas[] = {"llama",   "mistral3", "granite", "granitehybrid",
+                                            "smollm3", "minicpm",  "nanbeige"};
     if (std::ranges::find(kLlamas, arch) == std::end(kLlamas)) return;
     bias("attn_output.bias", width);
     if (num_experts() > 0) return;
@@ -565,13 +604,16 @@ struct TinyModel {
       const std::uint64_t v_dim = v_head_dim > 0 ? v_head_dim : dim, v_width = kv_heads_of(i) * v_dim;
       const bool attends = has_mixer(i) && !keeps_state(i);
       if (i == layers) write_head(writer, random, p);
-      if (has_mixer(i) && !norms_results_alone()) vector(p + "attn_norm.weight", width);
+      if ((has_mixer(i) || is_nemotron()) && !norms_results_alone()) vector(p + "attn_norm.weight", width);
       if (has_norm_biases()) floats(writer, random, p + "attn_norm.bias", {width}, 0.0F, 0.3F);
       if (has_norm_biases() && !is_parallel) floats(writer, random, p + "ffn_norm.bias", {width}, 0.0F, 0.3F);
       if (is_glimmer()) matrix(p + "attn_gate.weight", gates_of_heads ? heads : q_width, width);
       if (is_laguna() || is_spark() || is_step()) matrix(p + "attn_gate.weight", heads_of(i), width);
-      if (has_feed_forward(i) && !norms_results_alone() && !is_cohere() && !is_parallel)
-        vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
+      if (has_feed_forward(i) && !norms_results_alone() && !is_cohere() && !is_parallel && !is_nemotron())
+        vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight"
+                    : is_falcon()                ? "ffn_norm"
+                                                 : "ffn_norm.weight"),
+               width);
       const bool has_v = !borrows(i) && !(is_global(i) && v_is_k);
       if (attends && has_v && fused_qkv) {
         fused(writer, random, p + "attn_qkv.weight", {is_hybrid() ? 2 * q_width : q_width, kv_width, v_width}, false);
@@ -585,8 +627,18 @@ struct TinyModel {
         write_delta_net(writer, random, p);
       } else if (is_lfm2()) {
         write_short_conv(writer, random, p);
+      } else if (has_mamba() && has_mixer(i)) {
+        write_mamba(writer, random, p);
       }
-      if (experts_of(i) > 0) {
+      if (is_falcon()) write_mamba(writer, random, p);  // beside attention
+      if (num_experts() > 0 && is_nemotron() && has_feed_forward(i)) {
+        tensor(writer, random, p + "ffn_gate_inp.weight", num_experts(), width, false, DType::kF32);
+        of_experts(p + "ffn_up_exps.weight", ffn, width);
+        of_experts(p + "ffn_down_exps.weight", width, ffn);
+        floats(writer, random, p + "exp_probs_b.bias", {num_experts()}, 0.0F, 0.3F);
+        matrix(p + "ffn_up_shexp.weight", shared_ffn(), width);
+        matrix(p + "ffn_down_shexp.weight", width, shared_ffn());
+      } else if (experts_of(i) > 0 && !is_nemotron()) {
         tensor(writer, random, p + "ffn_gate_inp.weight", num_experts(), width, false, DType::kF32);
         if (fused_gate_up) of_experts(p + "ffn_gate_up_exps.weight", 2 * ffn, width);
         if (!fused_gate_up) of_experts(p + "ffn_gate_exps.weight", ffn, width);
@@ -622,7 +674,7 @@ struct TinyModel {
       if (norms_results()) vector(p + "post_ffw_norm.weight", width);
       if (is_gpt_oss()) write_biases(writer, random, p);
       if (biases && attends && !has_qkv_biases() && !is_starcoder()) write_optional_biases(writer, random, p);
-      if (shared_ffn() > 0 && experts_of(i) > 0) {
+      if (shared_ffn() > 0 && experts_of(i) > 0 && !is_nemotron()) {
         if (is_hybrid()) floats(writer, random, p + "ffn_gate_inp_shexp.weight", {width}, 0.0F, 0.2F);
         matrix(p + "ffn_gate_shexp.weight", shared_ffn(), width);
         matrix(p + "ffn_up_shexp.weight", shared_ffn(), width);

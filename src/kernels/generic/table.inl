@@ -49,6 +49,7 @@ constexpr KernelTable make_table() {
   table.add = &add;
   table.scale = &scale;
   table.delta_rule = &delta_rule;
+  table.selective_scan = &selective_scan;
   table.short_conv = &short_conv;
   table.sigmoid_mul = &sigmoid_mul;
   table.silu_mul = &silu_mul;

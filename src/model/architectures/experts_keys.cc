@@ -40,11 +40,13 @@ Result<bool> has_experts(const ModelKeys& keys) {
 
 namespace {
 
-/// The experts, and how many of them a row meets.
-Result<ExpertsFfnSpec> read_counts(const ModelKeys& keys, int width) {
-  ExpertsFfnSpec experts{.width = width};
+/// The experts, of which a row meets `num_chosen`.
+Result<ExpertsFfnSpec> read_counts(const ModelKeys& keys, int width, int num_chosen) {
+  ExpertsFfnSpec experts{.num_chosen = num_chosen, .width = width};
   OCTAVO_TRY(experts.num_experts, keys.size("expert_count", kMostExperts));
-  OCTAVO_TRY(experts.num_chosen, keys.size("expert_used_count", kMostChosenExperts));
+  if (num_chosen > kMostChosenExperts)
+    return fail("{}: {} is {}, expected 1 to {}", keys.path(), keys.key("expert_used_count"), num_chosen,
+                kMostChosenExperts);
   if (experts.num_chosen > experts.num_experts)
     return fail("{}: {} is {}, but {} is {}", keys.path(), keys.key("expert_used_count"), experts.num_chosen,
                 keys.key("expert_count"), experts.num_experts);
@@ -88,14 +90,21 @@ Result<void> read_groups(const ModelKeys& keys, const ExpertsFfnSpec& experts, R
 }  // namespace
 
 Result<ExpertsFfnSpec> read_experts(const ModelKeys& keys, int width) {
-  OCTAVO_TRY(const ExpertsFfnSpec experts, read_counts(keys, width));
+  OCTAVO_TRY(const int chosen, keys.size("expert_used_count", kMostChosenExperts));
+  OCTAVO_TRY(const ExpertsFfnSpec experts, read_counts(keys, width, chosen));
   OCTAVO_TRY_VOID(refuse_other_mixtures(keys));
   return experts;
 }
 
 Result<ExpertsFfnSpec> read_routed_experts(const ModelKeys& keys, int width, const RouterSpec& family,
                                            SumsToOne sums_to_one) {
-  OCTAVO_TRY(ExpertsFfnSpec experts, read_counts(keys, width));
+  OCTAVO_TRY(const int chosen, keys.size("expert_used_count", kMostChosenExperts));
+  return read_routed_experts(keys, width, chosen, family, sums_to_one);
+}
+
+Result<ExpertsFfnSpec> read_routed_experts(const ModelKeys& keys, int width, int num_chosen, const RouterSpec& family,
+                                           SumsToOne sums_to_one) {
+  OCTAVO_TRY(ExpertsFfnSpec experts, read_counts(keys, width, num_chosen));
   RouterSpec router = family;
   router.weights_scale = experts.router.weights_scale;
   OCTAVO_TRY(router.gate, read_gate(keys, family.gate));

@@ -26,6 +26,10 @@ enum class SumsToOne : std::uint8_t { kAlways, kByKey };
 Result<ExpertsFfnSpec> read_routed_experts(const ModelKeys& keys, int width, const RouterSpec& family,
                                            SumsToOne sums_to_one);
 
+/// The same of a layer whose rows meet so many experts, in files that give each layer a number of its own.
+Result<ExpertsFfnSpec> read_routed_experts(const ModelKeys& keys, int width, int num_chosen, const RouterSpec& family,
+                                           SumsToOne sums_to_one);
+
 /// The expert for every row, without a gate: of its own width, or of so many experts' together. None: the file names
 /// neither.
 Result<void> read_shared_expert(const ModelKeys& keys, ExpertsFfnSpec& experts);

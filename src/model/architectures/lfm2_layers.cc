@@ -1,26 +1,14 @@
 #include "model/architectures/lfm2_layers.h"
 
-#include <algorithm>
-
 #include "base/to_size.h"
+#include "model/architectures/recurrence_keys.h"
 
 namespace octavo {
 namespace {
 
-Result<ShortConvSpec> read_short_conv(const ModelKeys& keys, const ModelConfig& config) {
-  ShortConvSpec convolution{.width = config.width};
-  OCTAVO_TRY(convolution.taps, keys.size("shortconv.l_cache"));
-  if (convolution.taps < 2 || convolution.taps > kMaxConvolutionTaps)
-    return fail("{}: {} is {}, expected 2 to {}", keys.path(), keys.key("shortconv.l_cache"), convolution.taps,
-                kMaxConvolutionTaps);
-  return convolution;
-}
-
 Result<AttentionSpec> read_lfm2_attention(const ModelKeys& keys, const ModelConfig& config, int num_heads,
                                           int num_kv_heads) {
-  if (num_heads == 0)
-    return fail("{}: {} is 0 for a layer with {} KV heads", keys.path(), keys.key("attention.head_count"),
-                num_kv_heads);
+  OCTAVO_TRY_VOID(expect_heads(keys, num_heads, num_kv_heads));
   OCTAVO_TRY(AttentionSpec attention, read_attention(keys, config, num_heads, num_kv_heads, {}));
   attention.qk_norm = Presence::kRequired;
   return attention;
@@ -47,10 +35,9 @@ Result<void> read_lfm2_layers(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(const std::vector<int> heads, keys.sizes("attention.head_count", num_layers, 0));
   OCTAVO_TRY(const std::vector<int> kv_heads, keys.sizes("attention.head_count_kv", num_layers, 0));
   OCTAVO_TRY(const std::vector<int> widths, keys.sizes("feed_forward_length", num_layers));
-  OCTAVO_TRY(const ShortConvSpec convolution, read_short_conv(keys, config));
-  if (std::ranges::count(kv_heads, 0) == num_layers)
-    return fail("{}: {} is 0 for all {} layers, expected one that attends at least", keys.path(),
-                keys.key("attention.head_count_kv"), num_layers);
+  ShortConvSpec convolution{.width = config.width};
+  OCTAVO_TRY(convolution.taps, read_taps(keys, "shortconv.l_cache"));
+  OCTAVO_TRY_VOID(expect_attention(keys, kv_heads));
   for (std::size_t i = 0; i < kv_heads.size(); ++i) {
     LayerSpec& layer = config.layers[i];
     layer.feed_forward = DenseFfnSpec{.width = widths[i], .has_factors = false};  // llama.cpp's graph has none

@@ -22,16 +22,22 @@ Result<AttentionSpec> read_llama_attention(const ModelKeys& keys, const ModelCon
   return attention;
 }
 
-Result<LayerSpec> read_llama_layer(const ModelKeys& keys, const ModelConfig& config,
-                                   std::optional<double> default_rope_base) {
-  OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config, default_rope_base));
-  make_llama(*layer.attention());
-  auto& dense = std::get<DenseFfnSpec>(layer.feed_forward);
-  dense.biases = Presence::kOptional;
+Result<void> read_llama_feed_forward(const ModelKeys& keys, LayerSpec& layer) {
+  DenseFfnSpec dense{.biases = Presence::kOptional};
+  OCTAVO_TRY(dense.width, keys.size("feed_forward_length"));
+  layer.feed_forward = dense;
   OCTAVO_TRY(const bool is_mixture, has_experts(keys));
   if (is_mixture) {
     OCTAVO_TRY(layer.feed_forward, read_experts(keys, dense.width));
   }
+  return {};
+}
+
+Result<LayerSpec> read_llama_layer(const ModelKeys& keys, const ModelConfig& config,
+                                   std::optional<double> default_rope_base) {
+  OCTAVO_TRY(LayerSpec layer, read_attention_layer(keys, config, default_rope_base));
+  make_llama(*layer.attention());
+  OCTAVO_TRY_VOID(read_llama_feed_forward(keys, layer));
   return layer;
 }
 

@@ -12,6 +12,8 @@ namespace octavo {
 /// there.
 Result<LayerSpec> read_llama_layer(const ModelKeys& keys, const ModelConfig& config,
                                    std::optional<double> default_rope_base = {});
+/// The feed-forward of such a layer.
+Result<void> read_llama_feed_forward(const ModelKeys& keys, LayerSpec& layer);
 /// The attention of such a layer.
 Result<AttentionSpec> read_llama_attention(const ModelKeys& keys, const ModelConfig& config, int num_heads,
                                            int num_kv_heads, std::optional<double> default_rope_base);

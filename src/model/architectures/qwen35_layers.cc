@@ -3,19 +3,13 @@
 #include <algorithm>
 
 #include "base/to_size.h"
+#include "model/architectures/recurrence_keys.h"
 #include "model/architectures/rope_keys.h"
 
 namespace octavo {
 namespace {
 
 constexpr int kAttentionEvery = 4;  // where a file does not say
-constexpr int kMaxStateDim = 1024;  // of a head's state, in both directions
-
-Result<void> check_state_dim(const ModelKeys& keys, std::string_view suffix, int dim) {
-  if (dim <= kMaxStateDim) return {};
-  return fail("{}: {} makes heads of {} dimensions, expected at most {}", keys.path(), keys.key(suffix), dim,
-              kMaxStateDim);
-}
 
 Result<DeltaSpec> read_delta(const ModelKeys& keys) {
   DeltaSpec delta;
@@ -36,10 +30,7 @@ Result<DeltaSpec> read_delta(const ModelKeys& keys) {
     return fail("{}: {} is {} and {} is {}: with {} they make more than {} channels", keys.path(),
                 keys.key("ssm.group_count"), delta.num_key_heads, keys.key("ssm.state_size"), delta.key_dim,
                 keys.key("ssm.inner_size"), kMaxModelSize);
-  OCTAVO_TRY(delta.taps, keys.size("ssm.conv_kernel"));
-  if (delta.taps < 2 || delta.taps > kMaxConvolutionTaps)
-    return fail("{}: {} is {}, expected 2 to {}", keys.path(), keys.key("ssm.conv_kernel"), delta.taps,
-                kMaxConvolutionTaps);
+  OCTAVO_TRY(delta.taps, read_taps(keys, "ssm.conv_kernel"));
   return delta;
 }
 

@@ -139,6 +139,19 @@ Result<void> add_dense_keys(const FamilyKeys& keys) {
   return add_rope_keys(keys);
 }
 
+Result<void> add_kv_heads(const FamilyKeys& keys, const std::vector<bool>& attends) {
+  OCTAVO_TRY(const std::uint64_t heads, keys.config.size("num_attention_heads"));
+  OCTAVO_TRY(const auto given, keys.config.size_if("num_key_value_heads"));
+  const std::uint64_t kv_heads = given.value_or(heads);
+  if (kv_heads > kMostModelSize)
+    return fail("{} is {}, expected at most {}", keys.config.place("num_key_value_heads"), kv_heads, kMostModelSize);
+  std::vector<std::int32_t> of_layers;
+  of_layers.reserve(attends.size());
+  for (const bool one : attends) of_layers.push_back(one ? static_cast<std::int32_t>(kv_heads) : 0);
+  keys.out.add_i32s(keys.key("attention.head_count_kv"), of_layers);
+  return {};
+}
+
 Result<void> add_context(const FamilyKeys& keys, std::optional<std::uint64_t> window) {
   OCTAVO_TRY(const std::uint64_t context, keys.config.size("max_position_embeddings"));
   keys.out.add_u32(keys.key("context_length"), std::min(context, window.value_or(context)));

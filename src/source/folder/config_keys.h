@@ -35,6 +35,8 @@ Result<void> add_rope_bases(const FamilyKeys& keys);
 Result<void> add_dense_keys(const FamilyKeys& keys);
 /// The context, no longer than a window that every layer has: within it the window changes nothing.
 Result<void> add_context(const FamilyKeys& keys, std::optional<std::uint64_t> window = {});
+/// The KV heads of each layer, 0 where it does not attend.
+Result<void> add_kv_heads(const FamilyKeys& keys, const std::vector<bool>& attends);
 /// A window that some layers have.
 Result<void> add_window(const FamilyKeys& keys);
 /// The window of the layers that layer_types gives one, if any; and their rotation, which is plain: its base, and the

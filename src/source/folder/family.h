@@ -13,6 +13,7 @@
 #include "base/math.h"
 #include "json/json_file.h"
 #include "source/folder/directory_builder.h"
+#include "source/folder/multiplied_rows.h"
 
 namespace octavo {
 
@@ -35,6 +36,12 @@ enum class TensorForm {
   kValueHeadColumns,      // kValueHeads of columns
   kConvolution,           // kValueHeadsBehindKeys of [channels, 1, taps]
   kShortConvolution,      // [channels, 1, taps]
+  kColumn,                // a vector becomes a column, here and below
+  kDecayColumn,           // of logarithms: becomes minus their exponential
+  kGroupNorm,             // a vector becomes a row for each group of heads of Mamba-2
+  kGateThenUpRows,        // gate's rows and behind them up's, of a matrix: of the expert for every row, or of the dense
+                          // feed-forward where there are no experts
+  kDownRows,              // as it lies, of the same
   kByKeyHead,             // for each key head its rows of Q and K, then those of V and the gate of its value heads
   kDecay,                 // kValueHeads of logarithms: becomes minus their exponential
   kGateThenUp,            // [experts, gate's rows and behind them up's, columns]
@@ -73,10 +80,13 @@ struct Family {
   std::span<const TensorName> own_whole_names = {};
   std::string_view layers = "model.layers.";  // in front of a layer's number
   std::string_view base = {};                 // in front of all names where the model has a head; empty: nothing
+  std::string_view old_base = {};             // in its place, as the makers' own code saves them
   /// Divisors of the rotation's frequencies; nullptr: those of Llama 3, where config.json asks for them.
   Result<std::vector<float>> (*rope_factors)(const JsonObject& config, Math math) = nullptr;
   /// Vectors that follow from config.json; nullptr: none.
   Result<std::vector<MadeVector>> (*made_vectors)(const JsonObject& config) = nullptr;
+  /// What config.json multiplies the rows of a tensor of GGUF's name by; empty: nothing. nullptr: nothing at all.
+  Result<std::vector<RowFactor>> (*row_factors)(const JsonObject& config, std::string_view name) = nullptr;
   /// Tensors of one number in each layer, which GGUF has as keys.
   std::span<const TensorName> layer_numbers = {};
   /// GGUF's file pairs neighbours where the checkpoint pairs the halves of a head: rows of Q and K change places.

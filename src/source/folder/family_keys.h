@@ -20,6 +20,14 @@ Result<void> add_olmo_keys(const FamilyKeys& keys);
 Result<void> add_command_r_keys(const FamilyKeys& keys);
 Result<void> add_cohere2_keys(const FamilyKeys& keys);
 Result<void> add_granite_keys(const FamilyKeys& keys);
+/// The numbers that Granite multiplies and divides rows by.
+Result<void> add_granite_scales(const FamilyKeys& keys);
+Result<void> add_granitehybrid_keys(const FamilyKeys& keys);
+Result<void> add_falcon_h1_keys(const FamilyKeys& keys);
+/// The multipliers of Falcon-H1 (muP), which llama.cpp's converter puts into the weights.
+Result<std::vector<RowFactor>> falcon_h1_row_factors(const JsonObject& config, std::string_view name);
+/// With experts and without.
+Result<void> add_nemotron_h_keys(const FamilyKeys& keys);
 Result<void> add_arcee_keys(const FamilyKeys& keys);
 Result<void> add_apertus_keys(const FamilyKeys& keys);
 Result<void> add_starcoder2_keys(const FamilyKeys& keys);

@@ -37,6 +37,10 @@ Result<void> add_number(const FamilyKeys& keys, std::string_view from, std::stri
 
 Result<void> add_granite_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_llama_keys(keys));
+  return add_granite_scales(keys);
+}
+
+Result<void> add_granite_scales(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_number(keys, "embedding_multiplier", "embedding_scale"));
   OCTAVO_TRY_VOID(add_number(keys, "residual_multiplier", "residual_scale"));
   OCTAVO_TRY_VOID(add_number(keys, "attention_multiplier", "attention.scale"));

@@ -70,16 +70,7 @@ Result<void> add_lfm_keys(const FamilyKeys& keys, const std::vector<bool>& atten
   OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
   keys.out.add_u32(keys.key("attention.key_length"), head);
   keys.out.add_u32(keys.key("attention.value_length"), head);
-  OCTAVO_TRY(const std::uint64_t heads, keys.config.size("num_attention_heads"));
-  OCTAVO_TRY(const auto given, keys.config.size_if("num_key_value_heads"));
-  const std::uint64_t kv_heads = given.value_or(heads);
-  if (kv_heads > kMostModelSize)
-    return fail("{} is {}, expected at most {}", keys.config.place("num_key_value_heads"), kv_heads, kMostModelSize);
-  std::vector<std::int32_t> of_layers;
-  of_layers.reserve(attends.size());
-  for (const bool one : attends) of_layers.push_back(one ? static_cast<std::int32_t>(kv_heads) : 0);
-  keys.out.add_i32s(keys.key("attention.head_count_kv"), of_layers);
-  return {};
+  return add_kv_heads(keys, attends);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ struct StoredSlice {
   std::uint64_t bytes;
 };
 
-class StoredRows final : public FolderTensor {
+class StoredRows : public FolderTensor {
  public:
   /// The tensor is made of `slices`, all of one size, in turn; each has its pieces of `piece_bytes` in `order`.
   StoredRows(std::vector<StoredSlice> slices, const PieceOrder& order, std::uint64_t piece_bytes)

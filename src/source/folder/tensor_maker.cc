@@ -31,8 +31,9 @@ std::uint64_t element_bytes(DType type) { return to_size(dtype_info(type).block_
 
 /// Whether GGUF's files have the tensor as F32 whatever the checkpoint has.
 bool is_converted(std::string_view name, std::size_t num_dims) {
-  return num_dims < 2 || name.ends_with("_norm.weight") || name.ends_with("ffn_gate_inp.weight") ||
-         name.ends_with("ssm_conv1d.weight") || name.ends_with("shortconv.conv.weight");
+  return num_dims < 2 || name.ends_with("ssm_a") || name.ends_with("ssm_d") || name.ends_with("_norm.weight") ||
+         name.ends_with("ffn_gate_inp.weight") || name.ends_with("ssm_conv1d.weight") ||
+         name.ends_with("shortconv.conv.weight");
 }
 
 Result<void> check_dims(const CheckpointTensor& tensor, std::size_t fewest, std::size_t most) {
@@ -81,6 +82,7 @@ Result<float> number_of(const CheckpointTensor& tensor) {
 
 Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& config, Math math) {
   TensorMaker maker(family, math);
+  maker.config_ = config;
   OCTAVO_TRY(maker.num_heads_, config.size(config.has("n_head") ? "n_head" : "num_attention_heads"));
   OCTAVO_TRY(const auto width, config.size_if("hidden_size"));
   maker.width_ = width.value_or(0);
@@ -88,6 +90,10 @@ Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& 
   maker.num_kv_heads_ = kv_heads.value_or(maker.num_heads_);
   OCTAVO_TRY(const auto padding, config.size_if("pad_token_id"));
   maker.num_padding_rows_ = padding.value_or(0) + 1;
+  OCTAVO_TRY(const auto groups, config.size_if(config.has("mamba_n_groups") ? "mamba_n_groups" : "n_groups"));
+  maker.num_groups_ = groups.value_or(1);
+  OCTAVO_TRY(const auto experts, config.size_if("num_local_experts"));
+  maker.has_experts_ = experts.value_or(0) > 0;
   if (!config.has("linear_num_key_heads")) return maker;
   DeltaHeads& delta = maker.delta_;
   OCTAVO_TRY(delta.num_keys, config.size("linear_num_key_heads"));
@@ -163,10 +169,24 @@ Result<std::vector<float>> TensorMaker::numbers_of(const CheckpointTensor& tenso
   return numbers;
 }
 
+Result<void> TensorMaker::add_multiplied(const CheckpointTensor& tensor, const TensorPlace& place, const Move& move,
+                                         std::vector<RowFactor> factors, std::vector<NamedTensor>& out) const {
+  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  const std::uint64_t size = element_bytes(type), cols = tensor.stored->shape[1];
+  push(out, place.name, {cols, tensor.stored->shape[0]}, type,
+       std::make_unique<MultipliedRows>(tensor, move.order, move.piece * size, type, cols * size, std::move(factors)));
+  return {};
+}
+
 Result<void> TensorMaker::add_moved(const CheckpointTensor& tensor, const TensorPlace& place, Dims dims,
                                     std::vector<NamedTensor>& out) {
   OCTAVO_TRY(const DType type, type_of(tensor));
   OCTAVO_TRY(const Move move, move_of(tensor, place));
+  if (family_.row_factors != nullptr) {
+    OCTAVO_TRY(std::vector<RowFactor> factors, family_.row_factors(*config_, place.name));
+    if (!factors.empty()) return add_multiplied(tensor, place, move, std::move(factors), out);
+  }
   auto data = std::make_unique<StoredRows>(std::vector{StoredSlice{tensor, 0, tensor.stored->bytes}}, move.order,
                                            move.piece * element_bytes(type));
   if (!is_converted(place.name, dims.size())) {
@@ -179,7 +199,7 @@ Result<void> TensorMaker::add_moved(const CheckpointTensor& tensor, const Tensor
   const bool is_shifted = family_.adds_one_to_norms && place.name.ends_with("norm.weight") && !is_kept;
   for (float& number : numbers) {
     if (is_shifted) number += 1;
-    if (place.form == TensorForm::kDecay) number = -math_.exp(number);
+    if (place.form == TensorForm::kDecay || place.form == TensorForm::kDecayColumn) number = -math_.exp(number);
   }
   push_numbers(out, place.name, std::move(dims), std::move(numbers));
   return {};
@@ -199,6 +219,14 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
     case TensorForm::kTransposedGateAndUp:
     case TensorForm::kTransposedGateThenUp:
     case TensorForm::kTransposed: return add_transposed(tensor, place, out);
+    case TensorForm::kColumn:
+    case TensorForm::kDecayColumn:
+    case TensorForm::kGroupNorm: return add_of_mamba(tensor, place, out);
+    case TensorForm::kGateThenUpRows: return add_gate_then_up_rows(tensor, place.name, out);
+    case TensorForm::kDownRows: {
+      OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+      return add_moved(tensor, {.name = shared_name(place.name)}, {shape[1], shape[0]}, out);
+    }
     case TensorForm::kByKeyHead: return add_by_key_head(tensor, place.name, out);
     case TensorForm::kGateAndUpBiases: return add_biases(tensor, place.name, out);
     case TensorForm::kBehindPadding: return add_behind_padding(tensor, place.name, out);
@@ -297,6 +325,33 @@ Result<void> TensorMaker::add_gate_then_up(const CheckpointTensor& tensor, const
     push(out, is_up ? up_name(name) : name, {cols, rows, experts}, type,
          std::make_unique<StoredRows>(std::move(slices), PieceOrder{}, row_bytes));
   }
+  return {};
+}
+
+Result<void> TensorMaker::add_of_mamba(const CheckpointTensor& tensor, const TensorPlace& place,
+                                       std::vector<NamedTensor>& out) {
+  OCTAVO_TRY_VOID(check_dims(tensor, 1, 1));
+  const std::uint64_t size = tensor.stored->shape[0], rows = place.form == TensorForm::kGroupNorm ? num_groups_ : size;
+  if (rows == 0 || size % rows != 0)
+    return fail("{} has {} elements, expected a multiple of {} groups", shown(tensor), size, rows);
+  return add_moved(tensor, place, {size / rows, rows}, out);
+}
+
+std::string TensorMaker::shared_name(std::string name) const {
+  if (!has_experts_) name.erase(name.find("_shexp"), std::string_view("_shexp").size());
+  return name;
+}
+
+Result<void> TensorMaker::add_gate_then_up_rows(const CheckpointTensor& tensor, const std::string& name,
+                                                std::vector<NamedTensor>& out) const {
+  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  OCTAVO_TRY(const std::uint64_t rows, half_of(tensor, 0));
+  const std::uint64_t cols = tensor.stored->shape[1], row_bytes = cols * element_bytes(type), half = rows * row_bytes;
+  for (const bool is_up : {false, true})
+    push(out, shared_name(is_up ? up_name(name) : name), {cols, rows}, type,
+         std::make_unique<StoredRows>(std::vector{StoredSlice{tensor, is_up ? half : 0, half}}, PieceOrder{},
+                                      row_bytes));
   return {};
 }
 

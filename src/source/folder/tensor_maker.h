@@ -1,6 +1,7 @@
 // One of GGUF's tensors, or two, from what a checkpoint stores under one name (TensorForm).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,9 @@ class TensorMaker {
   TensorMaker(const Family& family, Math math) : family_(family), math_(math) {}
   Result<Move> value_heads(const CheckpointTensor& tensor, std::uint64_t unit, std::uint64_t kept) const;
   Result<Move> move_of(const CheckpointTensor& tensor, const TensorPlace& place) const;
+  /// A matrix whose rows config.json multiplies.
+  Result<void> add_multiplied(const CheckpointTensor& tensor, const TensorPlace& place, const Move& move,
+                              std::vector<RowFactor> factors, std::vector<NamedTensor>& out) const;
   /// A tensor of these dimensions, as numbers where GGUF has F32.
   Result<void> add_moved(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<std::uint64_t> dims,
                          std::vector<NamedTensor>& out);
@@ -71,13 +75,22 @@ class TensorMaker {
                                std::vector<NamedTensor>& out) const;
   static Result<void> add_transposed(const CheckpointTensor& tensor, const TensorPlace& place,
                                      std::vector<NamedTensor>& out);
+  /// A vector as a column, or as a row for each group.
+  Result<void> add_of_mamba(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out);
+  Result<void> add_gate_then_up_rows(const CheckpointTensor& tensor, const std::string& name,
+                                     std::vector<NamedTensor>& out) const;
+  /// The name of a part of the expert for every row; where there are no experts, that of a dense feed-forward.
+  std::string shared_name(std::string name) const;
   Result<void> add_biases(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
 
   const Family& family_;
   Math math_;
   std::uint64_t width_ = 0, num_heads_ = 0, num_kv_heads_ = 0;
   std::uint64_t num_padding_rows_ = 1;  // of learned positions (TensorForm::kBehindPadding)
+  std::optional<JsonObject> config_ = {};
   DeltaHeads delta_;
+  std::uint64_t num_groups_ = 1;  // of heads of Mamba-2
+  bool has_experts_ = false;
   std::uint64_t num_numbers_ = 0;  // that were converted
 };
 

@@ -37,7 +37,7 @@ constexpr TensorName kNormsInFront[] = {{"post_attention_layernorm", "ffn_norm"}
 constexpr TensorName kNormsBehind[] = {{"post_attention_layernorm", "post_attention_norm"},
                                        {"pre_feedforward_layernorm", "ffn_norm"},
                                        {"post_feedforward_layernorm", "post_ffw_norm"}};
-// Names behind "mlp.experts.N." or "block_sparse_moe.experts.N.".
+// Names behind "mlp.experts.N.", "block_sparse_moe.experts.N." or "mixer.experts.N.".
 constexpr TensorName kExperts[] = {{"gate_proj", "ffn_gate_exps"}, {"up_proj", "ffn_up_exps"},
                                    {"down_proj", "ffn_down_exps"}, {"w1", "ffn_gate_exps"},
                                    {"w3", "ffn_up_exps"},          {"w2", "ffn_down_exps"}};
@@ -50,7 +50,8 @@ constexpr TensorName kNormsOfHeads[] = {{"self_attn.q_layernorm.norms.", "attn_q
 std::optional<TensorPlace> place_in_layer(const Family& family, std::string_view name) {
   if (auto place = place_in_table(family.own_names, name)) return place;
   if (auto place = place_in_table(kParts, name)) return place;
-  if (take_prefix(name, "mlp.experts.") || take_prefix(name, "block_sparse_moe.experts.")) {
+  if (take_prefix(name, "mlp.experts.") || take_prefix(name, "block_sparse_moe.experts.") ||
+      take_prefix(name, "mixer.experts.")) {
     const auto expert = take_number(name);
     auto place = expert ? place_in_table(kExperts, name) : std::nullopt;
     if (place) place->expert = expert;
@@ -121,7 +122,8 @@ std::optional<TensorPlace> place_of_tensor(const Family& family, std::string_vie
   const auto whole_name = name_in_language_model(family, given);
   if (!whole_name) return std::nullopt;
   std::string_view name = *whole_name;
-  if (!family.base.empty()) take_prefix(name, family.base);
+  if (!family.base.empty() && !take_prefix(name, family.base) && !family.old_base.empty())
+    take_prefix(name, family.old_base);
   if (auto whole = place_in_table(family.own_whole_names, name)) return whole;
   if (auto whole = place_in_table(kWhole, name)) return whole;
   if (!take_prefix(name, family.layers)) return std::nullopt;

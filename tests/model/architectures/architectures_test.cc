@@ -36,6 +36,10 @@ TEST(Architectures, EachIsFoundByItsName) {
   EXPECT_EQ(find_architecture("stablelm"), read_stablelm);
   EXPECT_EQ(find_architecture("apertus"), read_apertus);
   EXPECT_EQ(find_architecture("qwen2vl"), read_qwen2);
+  EXPECT_EQ(find_architecture("granitehybrid"), read_granitehybrid);
+  EXPECT_EQ(find_architecture("nemotron_h"), read_nemotron_h);
+  EXPECT_EQ(find_architecture("nemotron_h_moe"), read_nemotron_h);
+  EXPECT_EQ(find_architecture("falcon-h1"), read_falcon_h1);
   EXPECT_EQ(find_architecture("lfm2"), read_lfm2);
   EXPECT_EQ(find_architecture("lfm3"), read_lfm3);
   EXPECT_EQ(find_architecture("laguna"), read_laguna);
@@ -59,7 +63,8 @@ TEST(Architectures, TheListNamesThoseThatAreFound) {
       "llama, qwen2, qwen2vl, qwen3, qwen3vl, qwen3moe, qwen3vlmoe, qwen35, qwen35moe, qwen3next, gemma2, gemma3, "
       "gemma4, "
       "gemma4-assistant, mistral3, deci, seed_oss, ernie4_5, hunyuan-dense, olmo2, exaone4, command-r, cohere2, "
-      "glm4, granite, granitemoe, smollm3, minicpm, nanbeige, arcee, muse-glimmer, phi3, starcoder2, stablelm, "
+      "glm4, granite, granitemoe, granitehybrid, nemotron_h, nemotron_h_moe, falcon-h1, smollm3, minicpm, nanbeige, "
+      "arcee, muse-glimmer, phi3, starcoder2, stablelm, "
       "apertus, glm4moe, mellum, ernie4_5-moe, hy_v3, llama4, step35, lfm2, lfm2moe, lfm3, laguna, spark2_5, "
       "cohere2moe, bailingmoe2, gpt-oss, bert, "))
       << all;

@@ -1,0 +1,48 @@
+// Mamba-2 as a layer's mixer: projections, short convolution, the recurrence token by token, the gate and its norm, and
+// the output matrix. Owned by the processor's stage.
+#pragma once
+
+#include <vector>
+
+#include "cpu/head_recurrence.h"
+#include "cpu/residual_stream.h"
+#include "cpu/weights.h"
+#include "kv/layer_range.h"
+#include "stage/step_rows.h"
+
+namespace octavo {
+
+class MambaMixer : public HeadRecurrence {
+ public:
+  /// For some of a model's layers, whose states lie in the arena. All references must outlive it.
+  MambaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots, ComputeContext& context,
+             ResidualStream& stream, LayerRange layers = {});
+
+  /// The recurrence over all rows of the batch, whose normed input is in the stream.
+  void write_state(int layer, const StepRows& rows);
+  /// The whole mixer. `state_written`: write_state() was called for this layer.
+  void run(int layer, const StepRows& rows, bool state_written, const Epilogue& epilogue);
+
+  /// True if a matrix wants the mixer's input in int8.
+  static bool reads_int8(const MambaWeights& w);
+
+ private:
+  struct MambaLayer {
+    const MambaSpec* spec = nullptr;  // nullptr: the layer has another mixer, or lies elsewhere
+    const MambaWeights* weights = nullptr;
+  };
+
+  static std::vector<Layer> recurrences(const ModelConfig& config, const Weights& weights, LayerRange layers);
+  void find_gates(int layer, std::int64_t row) override;
+  void run_rule(int layer, const HeadRows& rows, float* piece) override;
+  void gate_result(int layer, std::int64_t batch_row, std::int64_t row);
+
+  const ModelConfig& config_;
+  ComputeContext& context_;
+  ResidualStream& stream_;
+  std::vector<MambaLayer> layers_;  // [num_layers]
+  AlignedBuffer<float> steps_;      // [rows, num_heads]
+  AlignedBuffer<float> gated_;      // [rows, inner_width]
+};
+
+}  // namespace octavo
