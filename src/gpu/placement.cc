@@ -50,6 +50,7 @@ std::string reason_against(const LayerSpec& spec) {
     return "its recurrence has heads that are too wide";
   if (delta != nullptr && delta->by_key_head) return "its value heads lie by key head";
   if (spec.short_conv() != nullptr) return "it is a short convolution";
+  if (attention != nullptr && attention->latent) return "its heads share a latent";
   if (attention != nullptr && attention->v_dim() != attention->head_dim)
     return "its values are not as wide as its keys";
   if ((attention != nullptr && !attention->is_causal) || spec.sum_norms) return "it is an encoder's";

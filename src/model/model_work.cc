@@ -113,7 +113,7 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
     same.num_layers += 1;
     same.kv_bytes += kv_bytes_of_token(*attention->kv_shape(), kv_type);
     same.float_multiply_adds +=  // scores, and sums of values
-        static_cast<std::uint64_t>(attention->q_width()) + static_cast<std::uint64_t>(attention->result_width());
+        static_cast<std::uint64_t>(attention->q_width()) + static_cast<std::uint64_t>(attention->attended_width());
   }
   return all;
 }

@@ -1,15 +1,11 @@
 // The tensors of each part of a model, by its specs.
 #include "model/weight_list.h"
 
-#include <fmt/ranges.h>
-
 #include <cmath>
-#include <set>
 #include <string>
 #include <string_view>
 
-#include "base/text.h"
-#include "model/weight_need.h"
+#include "model/tensor_lister.h"
 #include "source/tensor_names.h"
 
 namespace octavo {
@@ -23,30 +19,22 @@ using DenseFfnWeights = DenseFfnTensors<ListedForm>;
 using ExpertsFfnWeights = ExpertsFfnTensors<ListedForm>;
 using PerLayerWeights = PerLayerTensors<ListedForm>;
 
-std::string stem_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
-
-class WeightLister {
+class WeightLister : private TensorLister {
  public:
   /// References must outlive it.
   WeightLister(const ModelSource& source, const ModelConfig& config, const MatrixTypes& types, WeightList& list)
-      : source_(source), config_(config), types_(types), list_(list) {}
+      : TensorLister(source, config, types, list) {}
 
   Result<void> list();
 
  private:
-  Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
-  /// The type that it has in memory.
-  DType type_of(const SourceTensor& tensor) const;
-  WeightIndex add(const ListedMatrix& matrix);
-  /// `has_factor`: a number beside it multiplies its products; otherwise only one beside NVFP4 does.
-  Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target,
-                      bool has_factor = true);
-  /// A matrix without a look for a factor beside it.
-  Result<void> plain_matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target);
   /// Q, K and V of a layer with their biases, in a tensor each, or in one as converters write them when asked to.
   Result<void> qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
   Result<void> fused_qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
   Result<void> qkv_biases(int layer, const AttentionSpec& spec, AttentionWeights& w);
+  /// Q, the latent, and what the heads make of it.
+  Result<void> latent(int layer, const AttentionSpec& spec, AttentionWeights& w);
+  Result<void> joint_products(int layer, const AttentionSpec& spec, AttentionWeights& w);
   /// `name`: of the weights. A bias has the same stem.
   Result<void> experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows, std::int64_t cols,
                        ExpertsIndex& target);
@@ -54,20 +42,11 @@ class WeightLister {
   /// Gate and up of all experts, in a tensor each or in one.
   Result<void> gate_and_up(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
   Result<const SourceTensor*> find_experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
-                                           std::int64_t cols);
+                                           std::int64_t cols) {
+    return find_several(name, spec.num_experts, "experts", rows, cols);
+  }
   Result<void> list_shared(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
   Result<void> list_own_norms(int layer, ExpertsFfnWeights& w);
-  Result<void> scale(const std::string& weights, int count, WeightIndex matrix, bool is_factor = true);
-  Result<void> vector(const std::string& name, std::int64_t size, Presence presence, WeightIndex& target) {
-    return vectors(name, 1, size, presence, target);
-  }
-  /// [count][size]
-  Result<void> vectors(const std::string& name, std::int64_t count, std::int64_t size, Presence presence,
-                       WeightIndex& target);
-  /// A small matrix as floats, transposed: [cols][rows].
-  Result<void> transposed(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target);
-  /// A bias that is added before the products are multiplied by the factor of their matrix.
-  Result<void> scaled_bias(const std::string& name, WeightIndex matrix, Presence presence, WeightIndex& target);
   Result<void> list_layer(int layer, LayerWeights& w);
   Result<void> list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w);
   Result<void> list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w);
@@ -86,82 +65,7 @@ class WeightLister {
   Result<void> head_matrix(std::string_view name, std::int64_t rows, std::int64_t cols, WeightIndex& target);
   Result<void> list_head();
   Result<void> list_rope_factors();
-  Result<void> check_all_used() const;
-
-  const ModelSource& source_;
-  const ModelConfig& config_;
-  const MatrixTypes& types_;
-  WeightList& list_;
-  std::set<std::string_view> used_;
 };
-
-Result<const SourceTensor*> WeightLister::find(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                               Presence presence) {
-  const SourceTensor* tensor = presence == Presence::kAbsent ? nullptr : source_.find_tensor(name);
-  if (tensor == nullptr) {
-    if (presence != Presence::kRequired) return nullptr;
-    return fail("{}: no tensor {}, which architecture {} needs", source_.name(), name, config_.architecture);
-  }
-  if (tensor->tensor.rows != rows || tensor->tensor.cols != cols)
-    return fail("{}: tensor {} has {} rows of {}, expected {} rows of {} by the metadata of {}", source_.name(), name,
-                tensor->tensor.rows, tensor->tensor.cols, rows, cols, config_.architecture);
-  used_.insert(tensor->name);
-  return tensor;
-}
-
-DType WeightLister::type_of(const SourceTensor& tensor) const {
-  const auto other = types_.find(tensor.name);
-  return other == types_.end() ? tensor.tensor.type : other->second;
-}
-
-Result<void> WeightLister::plain_matrix(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                        WeightIndex& target) {
-  OCTAVO_TRY(const SourceTensor* tensor, find(name, rows, cols, Presence::kRequired));
-  target = add({.source = tensor, .type = type_of(*tensor), .rows = rows, .cols = cols});
-  return {};
-}
-
-WeightIndex WeightLister::add(const ListedMatrix& matrix) {
-  list_.matrices.push_back(matrix);
-  return {static_cast<int>(list_.matrices.size()) - 1};
-}
-
-/// NVFP4 has a factor by its format. Matrices of layers keep theirs when llama.cpp's tools make them another type.
-Result<void> WeightLister::matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target,
-                                  bool has_factor) {
-  OCTAVO_TRY_VOID(plain_matrix(name, rows, cols, target));
-  const bool is_nvfp4 = list_.matrix(target).source->tensor.type == DType::kNVFP4;
-  if (!is_nvfp4 && !tensor_names::split(name)) return {};
-  return scale(name, 1, target, has_factor || is_nvfp4);
-}
-
-/// The factors of `count` whole matrices, one a matrix, stand beside them as a tensor, and not at all if they are 1.
-/// Others are those of activations in 4 bits, which are not made here.
-Result<void> WeightLister::scale(const std::string& weights, int count, WeightIndex matrix, bool is_factor) {
-  const std::string stem = stem_of(weights);
-  if (is_factor) {
-    WeightIndex factors;
-    OCTAVO_TRY_VOID(vector(stem + ".scale", count, Presence::kOptional, factors));
-    list_.matrices[to_size(matrix.value)].scale = factors;
-  }
-  for (const char* unread : {".scale", ".input_scale"}) {
-    OCTAVO_TRY(const SourceTensor* tensor, find(stem + unread, 1, count, Presence::kOptional));
-    static_cast<void>(tensor);
-  }
-  return {};
-}
-
-Result<const SourceTensor*> WeightLister::find_experts(const std::string& name, const ExpertsFfnSpec& spec,
-                                                       std::int64_t rows, std::int64_t cols) {
-  const int count = spec.num_experts;
-  const SourceTensor* tensor = source_.find_tensor(name);
-  if (tensor != nullptr &&
-      (tensor->dims.size() != 3 || tensor->tensor.cols != cols || static_cast<std::int64_t>(tensor->dims[1]) != rows ||
-       tensor->dims[2] != static_cast<std::uint64_t>(count)))
-    return fail("{}: tensor {} has the dimensions {}, expected {}, {}, {}: {} experts by the metadata of {}",
-                source_.name(), name, fmt::join(tensor->dims, ", "), cols, rows, count, count, config_.architecture);
-  return find(name, rows * count, cols, Presence::kRequired);
-}
 
 Result<void> WeightLister::experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
                                    std::int64_t cols, ExpertsIndex& target) {
@@ -201,38 +105,6 @@ Result<void> WeightLister::gate_and_up(int layer, const ExpertsFfnSpec& spec, Ex
   return {};
 }
 
-Result<void> WeightLister::vectors(const std::string& name, std::int64_t count, std::int64_t size, Presence presence,
-                                   WeightIndex& target) {
-  OCTAVO_TRY(const SourceTensor* tensor, find(name, count, size, presence));
-  if (tensor == nullptr) return {};
-  list_.vectors.push_back({.source = tensor});
-  target.value = static_cast<int>(list_.vectors.size()) - 1;
-  return {};
-}
-
-Result<void> WeightLister::scaled_bias(const std::string& name, WeightIndex matrix, Presence presence,
-                                       WeightIndex& target) {
-  const ListedMatrix& scaled = list_.matrix(matrix);
-  OCTAVO_TRY_VOID(vector(name, scaled.rows, presence, target));
-  if (is_present(target) && scaled.type != DType::kNVFP4) list_.vectors.back().scale = scaled.scale;
-  return {};
-}
-
-Result<void> WeightLister::transposed(const std::string& name, std::int64_t rows, std::int64_t cols,
-                                      WeightIndex& target) {
-  OCTAVO_TRY_VOID(vectors(name, rows, cols, Presence::kRequired, target));
-  list_.vectors.back().transposed = true;
-  return {};
-}
-
-Result<void> WeightLister::check_all_used() const {
-  for (const SourceTensor& tensor : source_.tensors())
-    if (!used_.contains(tensor.name) && !is_skipped(config_, tensor.name))
-      return fail("{}: tensor {} is not part of architecture {} as Octavo knows it", source_.name(), quote(tensor.name),
-                  config_.architecture);
-  return {};
-}
-
 Result<void> WeightLister::list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   AttentionWeights& a = w.mixer.emplace<AttentionWeights>();
@@ -254,6 +126,7 @@ Result<void> WeightLister::list_mixer(int layer, const AttentionSpec& spec, Laye
 
 Result<void> WeightLister::qkv(int layer, const AttentionSpec& spec, AttentionWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  if (spec.latent) return latent(layer, spec, w);
   if (source_.find_tensor(name(tensor_names::kQkv)) != nullptr) return fused_qkv(layer, spec, w);
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kQ), spec.q_rows(), config_.width, w.q));
   if (!spec.borrows_from) {
@@ -261,6 +134,52 @@ Result<void> WeightLister::qkv(int layer, const AttentionSpec& spec, AttentionWe
     if (!spec.v_is_k) OCTAVO_TRY_VOID(matrix(name(tensor_names::kV), spec.v_width(), config_.width, w.v));
   }
   return qkv_biases(layer, spec, w);
+}
+
+Result<void> WeightLister::latent(int layer, const AttentionSpec& spec, AttentionWeights& w) {
+  const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  const LatentSpec& l = *spec.latent;
+  if (l.q_rank > 0) {
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kQDown), l.q_rank, config_.width, w.latent.q_down, false));
+    OCTAVO_TRY_VOID(vector(name(tensor_names::kQDownNorm), l.q_rank, Presence::kRequired, w.latent.q_norm));
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kQUp), spec.q_rows(), l.q_rank, w.q, false));
+  } else {
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kQ), spec.q_rows(), config_.width, w.q, false));
+  }
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kLatent), spec.k_width(), config_.width, w.k, false));
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kLatentNorm), l.rank, Presence::kRequired, w.latent.norm));
+  w.latent.num_heads = spec.num_heads;
+  if (l.is_joint) return joint_products(layer, spec, w);
+  OCTAVO_TRY_VOID(
+      of_heads(name(tensor_names::kLatentKeys), spec.num_heads, l.rank, l.plain_dim, w.latent.keys));
+  return of_heads(name(tensor_names::kLatentValues), spec.num_heads, l.value_dim, l.rank, w.latent.values);
+}
+
+/// The rows that make keys are needed by columns. Blocks of quantized weights cannot be turned: they become halves,
+/// which round them less than they are rounded already.
+Result<void> WeightLister::joint_products(int layer, const AttentionSpec& spec, AttentionWeights& w) {
+  const LatentSpec& l = *spec.latent;
+  const std::int64_t rows_of_head = std::int64_t{l.plain_dim} + l.value_dim;
+  const std::string name = tensor_names::of_layer(layer, tensor_names::kLatentKeysAndValues);
+  OCTAVO_TRY(const SourceTensor* tensor, find(name, spec.num_heads * rows_of_head, l.rank, Presence::kRequired));
+  if (tensor->tensor.type == DType::kNVFP4)
+    return fail("{}: tensor {} holds the keys and values of heads in one, which is not supported in {}",
+                source_.name(), name, dtype_info(tensor->tensor.type).name);
+  w.latent.keys.index = add({.source = tensor,
+                             .type = is_plain_float(tensor->tensor.type) ? tensor->tensor.type : DType::kF16,
+                             .rows = l.rank,
+                             .cols = l.plain_dim,
+                             .count = spec.num_heads,
+                             .row_step = rows_of_head,
+                             .is_transposed = true});
+  w.latent.values.index = add({.source = tensor,
+                               .type = type_of(*tensor),
+                               .rows = l.value_dim,
+                               .cols = l.rank,
+                               .count = spec.num_heads,
+                               .first_row = l.plain_dim,
+                               .row_step = rows_of_head});
+  return {};
 }
 
 /// A layer that borrows takes Q alone.

@@ -61,6 +61,8 @@ Result<void> read_hy_v3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_lfm2(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_lfm2moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_lfm3(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_deepseek2(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_minicpm3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config);
 
 /// The function of a supported architecture; nullptr for others.
