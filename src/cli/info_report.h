@@ -30,6 +30,7 @@ struct LayerShapes {
   int num_without_window = 0;           // layers that look back all the way
   int num_without_rope = 0;             // layers that attend whatever the distance
   std::vector<HeadShape> heads = {};    // of layers that attend, in their order
+  std::optional<LatentSpec> latent = {};  // of the first layer whose heads share one
   int num_borrowing = 0;                // layers that read the keys and values of an earlier one
   int num_recurrent = 0;                // layers that keep a state in place of keys and values
   int num_without_mixer = 0;            // layers that neither attend nor keep a state

@@ -186,11 +186,16 @@ TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
         "gemma2",   "gemma3",   "gemma4",    "gpt-oss",   "seed_oss",     "ernie4_5", "hunyuan-dense",
         "olmo2",    "exaone4",  "command-r", "cohere2",   "glm4",         "granite",  "granitemoe",
         "smollm3",  "minicpm",  "arcee",     "qwen2vl",   "muse-glimmer", "phi3",     "starcoder2",
-        "stablelm", "apertus",  "glm4moe",   "qwen3next", "lfm2",         "nanbeige"}) {
+        "stablelm", "apertus",  "glm4moe",   "qwen3next", "lfm2",         "nanbeige", "deepseek2"}) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 7, .window = 9});
     expect_as_plain(model);
   }
+}
+
+TEST(Transformer, QOfLatentAttentionMayBeMadeOfTheStream) {
+  Model model({.arch = "deepseek2", .layers = 3, .q_rank = 0});
+  expect_as_plain(model);
 }
 
 TEST(Transformer, HeadsOfQAndKMayHaveNormsOfTheirOwn) {

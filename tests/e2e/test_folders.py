@@ -24,6 +24,7 @@ SHAPES = {"tiny-llama": {"untied": True, "biases": True}, "tiny-mixtral": {}, "t
           "tiny-qwen2vl": {}, "tiny-muse-glimmer": {"window": 8}, "tiny-phi3": {}, "tiny-phi3-short": {}, "tiny-starcoder2": {},
           "tiny-stablelm": {"biases": True}, "tiny-stablelm-12b": {}, "tiny-apertus": {}, "tiny-lfm2": {"window": 0}, "tiny-lfm3": {"window": 8},
           "tiny-glm4moe": {}, "tiny-ernie-moe": {}, "tiny-mellum": {"window": 8, "yarn": 4.0}, "tiny-hy-v3": {}, "tiny-qwen3next": {},
+          "tiny-deepseek2": {"yarn": 4.0}, "tiny-deepseek2-v3": {}, "tiny-mistral4": {"yarn": 256.0}, "tiny-minicpm3": {},
           "tiny-gemma4": {"window": 8}, "tiny-gemma4-dense": {"window": 8}, "tiny-gemma4-experts": {"window": 8}}
 # A norm's weight less one, and one more again, is rounded; so is the logarithm of a decay.
 ROUNDED = ("tiny-gemma2", "tiny-gemma3", "tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next", "tiny-muse-glimmer")

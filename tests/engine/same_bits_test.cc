@@ -230,6 +230,13 @@ INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
 // with a bias and groups; value heads by key head; layers that run several times.
 const std::string kParts[] = {"muse-glimmer", "command-r", "cohere2",   "olmo2",
                               "exaone4",      "glm4moe",   "qwen3next", "nanbeige"};
+// Latent attention, whose one KV head all heads read; with the products of heads in two tensors, and in one.
+INSTANTIATE_TEST_SUITE_P(Latents, SameBits,
+                         ::testing::Combine(::testing::Values("deepseek2"),
+                                            ::testing::Values(KvType::kF16, KvType::kQ8_0, KvType::kI16)),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(JointLatents, SameBits,
+                         ::testing::Combine(::testing::Values("minicpm3"), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Parts, SameBits,
                          ::testing::Combine(::testing::ValuesIn(kParts), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Parts, SameBitsOfLayouts,

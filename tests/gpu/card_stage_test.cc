@@ -160,6 +160,7 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
   EXPECT_EQ(reason("stablelm", [](ModelConfig& config) { config.norm = NormKind::kRms; }), "its norms have biases");
   EXPECT_EQ(reason("lfm2", as_it_is), "it is a short convolution");
   EXPECT_EQ(reason("apertus", as_it_is), "its feed-forward's function is xIELU");
+  EXPECT_EQ(reason("deepseek2", as_it_is), "its heads share a latent");
   const auto routed = [](RouterSpec router) {
     return [router](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.router = router}; };
   };

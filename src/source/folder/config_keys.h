@@ -20,6 +20,8 @@ using Names = std::initializer_list<std::string_view>;
 Result<void> add_sizes(const FamilyKeys& keys, Names activations = {"silu", "swish", "gelu_pytorch_tanh"});
 /// The keys above, and keys and values and the feed-forward that are alike in all layers, as in most families.
 Result<void> add_common_keys(const FamilyKeys& keys, Names activations = {"silu", "swish", "gelu_pytorch_tanh"});
+/// The base of the rotation's angles, and how they are stretched.
+Result<void> add_angle_keys(const FamilyKeys& keys);
 /// The rotation of positions: rope_parameters as transformers 5 writes them, or rope_theta and rope_scaling. Llama 3's
 /// factors are no keys: rope_factors() gives them.
 /// `rotated`: the part of a head that is, where config.json does not say.

@@ -69,6 +69,9 @@ class TensorMaker {
                                        std::vector<NamedTensor>& out);
   Result<void> add_by_key_head(const CheckpointTensor& tensor, const std::string& name,
                                std::vector<NamedTensor>& out) const;
+  /// The two products of heads with a latent, out of one matrix.
+  Result<void> add_keys_then_values(const CheckpointTensor& tensor, const std::string& name,
+                                    std::vector<NamedTensor>& out) const;
   static Result<void> add_transposed(const CheckpointTensor& tensor, const TensorPlace& place,
                                      std::vector<NamedTensor>& out);
   Result<void> add_biases(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
@@ -78,6 +81,7 @@ class TensorMaker {
   std::uint64_t width_ = 0, num_heads_ = 0, num_kv_heads_ = 0;
   std::uint64_t num_padding_rows_ = 1;  // of learned positions (TensorForm::kBehindPadding)
   DeltaHeads delta_;
+  std::uint64_t plain_dim_ = 0, value_dim_ = 0;  // of heads that share a latent: of their keys, of their values
   std::uint64_t num_numbers_ = 0;  // that were converted
 };
 

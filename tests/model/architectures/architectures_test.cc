@@ -38,6 +38,9 @@ TEST(Architectures, EachIsFoundByItsName) {
   EXPECT_EQ(find_architecture("qwen2vl"), read_qwen2);
   EXPECT_EQ(find_architecture("lfm2"), read_lfm2);
   EXPECT_EQ(find_architecture("lfm3"), read_lfm3);
+  EXPECT_EQ(find_architecture("deepseek2"), read_deepseek2);
+  EXPECT_EQ(find_architecture("mistral4"), read_deepseek2);
+  EXPECT_EQ(find_architecture("minicpm3"), read_minicpm3);
   EXPECT_EQ(find_architecture("gpt-oss"), read_gpt_oss);
   EXPECT_EQ(find_architecture("bert"), read_bert);
   EXPECT_EQ(find_architecture("jina-bert-v3"), read_jina_bert_v3);
@@ -56,7 +59,8 @@ TEST(Architectures, TheListNamesThoseThatAreFound) {
       "gemma4, "
       "gemma4-assistant, mistral3, deci, seed_oss, ernie4_5, hunyuan-dense, olmo2, exaone4, command-r, cohere2, "
       "glm4, granite, granitemoe, smollm3, minicpm, nanbeige, arcee, muse-glimmer, phi3, starcoder2, stablelm, "
-      "apertus, glm4moe, mellum, ernie4_5-moe, hy_v3, lfm2, lfm2moe, lfm3, gpt-oss, bert, "))
+      "apertus, glm4moe, mellum, ernie4_5-moe, hy_v3, lfm2, lfm2moe, lfm3, deepseek2, mistral4, minicpm3, "
+      "gpt-oss, bert, "))
       << all;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());
