@@ -119,7 +119,7 @@ SHAPES = {
     "tiny-deepseek2-joint": Shape("deepseek2", 3, 256, 4, 1, 288, 256, 2048, 10000.0, False, 8, 3, 512),
     "tiny-deepseek2-v3": Shape("deepseek2", 3, 256, 4, 1, 288, 256, 2048, 10000.0, False, 12, 3, 256),
     "tiny-mistral4": Shape("mistral4", 2, 256, 4, 1, 288, 256, 2048, 10000.0, False, 8, 3, 256),
-    "tiny-minicpm3": Shape("minicpm3", 2, 256, 4, 1, 288, 512, 2048, 10000.0, True),
+    "tiny-minicpm3": Shape("minicpm3", 2, 256, 4, 1, 288, 512, 2048, 10000.0, False),
     "tiny-gpt-oss": Shape("gpt-oss", 4, 320, 4, 2, 64, 288, 2048, 150000.0, False, 8, 3),
     "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
     "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 32768, 1000000.0, True),
