@@ -40,7 +40,8 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
           "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM",
           "laguna": "LagunaForCausalLM", "cohere2moe": "Cohere2MoeForCausalLM",
-          "bailingmoe2": "BailingMoeV2ForCausalLM", "spark2_5": "Spark2_5ForCausalLM"}
+          "bailingmoe2": "BailingMoeV2ForCausalLM", "spark2_5": "Spark2_5ForCausalLM",
+          "deepseek2": "DeepseekV2ForCausalLM", "mistral4": "Mistral4ForCausalLM", "minicpm3": "MiniCPM3ForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
          "num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv",
          "head_dim": "attention.key_length", "intermediate_size": "feed_forward_length",
@@ -114,9 +115,17 @@ def rope_of(keys):
         rope |= {"rope_type": "mrope", "mrope_section": keys.get("rope.dimension_sections")[:3]}
     if keys.arch == "qwen3vl":
         rope |= {"mrope_section": keys.get("rope.dimension_sections")[:3], "mrope_interleaved": True}
-    if keys.arch == "phi3":
+    growth = keys.get("rope.scaling.yarn_log_multiplier")
+    if keys.get("attention.kv_lora_rank") and growth:
+        rope.pop("truncate", None)
+        rope |= {"mscale": 10 * growth, "mscale_all_dim": 10 * growth}
+    if keys.arch == "mistral4":
+        rope |= {"llama_4_scaling_beta": keys.get("attention.temperature_scale")}
+    if keys.arch == "minicpm3":
+        rope |= {"original_max_position_embeddings": keys.get("context_length")}
+    if keys.arch in ("phi3", "minicpm3"):
         tensors = {t.name: t.data.tolist() for t in keys.reader.tensors if t.name.startswith("rope_factors_")}
-        rope |= {"rope_type": "longrope", "attention_factor": keys.get("rope.scaling.attn_factor"),
+        rope |= {"rope_type": "longrope", "attention_factor": keys.get("rope.scaling.attn_factor") or 1.0,
                  **{f"{kind}_factor": tensors[f"rope_factors_{kind}.weight"] for kind in ("short", "long")}}
     if keys.arch in ("glm4", "phi3", "stablelm", "glm4moe", "qwen3next", "laguna", "spark2_5", "bailingmoe2"):
         rope |= {"partial_rotary_factor": keys.get("rope.dimension_count") / keys.get("attention.key_length")}
@@ -181,6 +190,17 @@ def experts_members(keys, old):
                 "n_shared_experts": keys.get("expert_shared_count"), "norm_topk_prob": keys.get("expert_weights_norm"),
                 "first_k_dense_replace": keys.get("leading_dense_block_count"),
                 "routed_scaling_factor": keys.get("expert_weights_scale")}
+    if keys.arch in ("deepseek2", "mistral4"):
+        groups = keys.get("expert_group_count") or 1
+        members = {"n_routed_experts": count, "moe_intermediate_size": width,
+                   "n_shared_experts": keys.get("expert_shared_count"),
+                   "first_k_dense_replace": keys.get("leading_dense_block_count") or 0,
+                   "routed_scaling_factor": keys.get("expert_weights_scale"),
+                   "norm_topk_prob": bool(keys.get("expert_weights_norm"))}
+        if keys.get("expert_gating_func") == 2:
+            return members | {"architectures": ["DeepseekV3ForCausalLM"], "n_group": groups,
+                              "topk_group": keys.get("expert_group_used_count") or 1}
+        return members
     if keys.arch == "hy_v3":
         return {"num_experts": count, "moe_intermediate_size": width, "num_shared_experts": shared // width,
                 "router_scaling_factor": keys.get("expert_weights_scale")}
@@ -220,6 +240,16 @@ def gemma4_members(keys, old):
     if old:
         return members | {"global_head_dim": head, "num_global_key_value_heads": of_global["num_key_value_heads"]}
     return members | {"per_layer_config": {str(i): of_global for i, w in enumerate(windowed) if not w}}
+
+
+def latent_members(keys):
+    kind = "_mla" if keys.get("attention.key_length_mla") else ""
+    rotated = keys.get("rope.dimension_count")
+    own = {"scale_emb": 12, "scale_depth": 1.4, "dim_model_base": 256} if keys.arch == "minicpm3" else {}
+    return own | {"q_lora_rank": keys.get("attention.q_lora_rank"), "kv_lora_rank": keys.get("attention.kv_lora_rank"),
+                  "qk_nope_head_dim": keys.get("attention.key_length" + kind) - rotated, "qk_rope_head_dim": rotated,
+                  "v_head_dim": keys.get("attention.value_length" + kind), "head_dim": rotated,
+                  "num_key_value_heads": keys.get("attention.head_count")}
 
 
 def kinds_of_layers(keys):
@@ -341,6 +371,8 @@ def config_of(keys, is_tied, old):
         config |= heads_by_layer(keys)
     if keys.arch == "spark2_5":
         config |= {"hidden_act": "gelu", "gate_attn_act_mode": "sigmoid", "headwise_attn_output_gate": True}
+    if keys.get("attention.kv_lora_rank"):
+        config |= latent_members(keys)
     if keys.arch == "gemma4":
         config |= gemma4_members(keys, old)
     if keys.arch == "olmo2" and keys.get("attention.sliding_window"):

@@ -1,12 +1,14 @@
 """The arithmetic of the oracle (oracle.py): dequantized weights, and the layers of all architectures but gemma4, whose
 own stand in oracle_gemma4.py. Needs: numpy, gguf.
 """
+import functools
 import math
 
 import gguf
 import numpy as np
 from gguf.quants import dequantize
 
+import oracle_latent
 from gguf_file import GgufFile
 
 ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
@@ -15,7 +17,7 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
                  "ernie4_5-moe", "hy_v3", "llama4", "step35", "lfm2", "lfm2moe",
                  "lfm3", "nanbeige", "laguna", "spark2_5", "cohere2moe", "bailingmoe2",
-                 "granitehybrid", "nemotron_h", "nemotron_h_moe", "falcon-h1")
+                 "granitehybrid", "nemotron_h", "nemotron_h_moe", "falcon-h1", *oracle_latent.ARCHITECTURES)
 SHORT_CONVS = ("lfm2", "lfm2moe", "lfm3")
 NEMOTRONS = ("nemotron_h", "nemotron_h_moe")  # of whose layers each has one part
 MAMBAS = ("granitehybrid", *NEMOTRONS)  # whose layers without KV heads are Mamba-2
@@ -23,17 +25,18 @@ HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 # Where the file does not say.
 SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe", "llama4", "step35", "laguna", "cohere2moe", "nemotron_h_moe")
 # Weights of experts; those of others always.
-NORMED_BY_KEY = ("glm4moe", "hy_v3", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2", "nemotron_h_moe")
+NORMED_BY_KEY = ("glm4moe", "hy_v3", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2", "nemotron_h_moe",
+                 "deepseek2", "mistral4")
 SCALED = ("granite", "granitemoe", "granitehybrid", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
 NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-r", "cohere2", "glm4", "smollm3", "arcee",
-              "muse-glimmer", "nanbeige", "llama4", "cohere2moe", *SCALED)
+              "muse-glimmer", "nanbeige", "llama4", "cohere2moe", "deepseek2", "mistral4", *SCALED)
 UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
               "apertus", "deci", "qwen3vl", "qwen3vlmoe", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2",
               "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", "llama4", "step35", "laguna", "spark2_5",
-              "bailingmoe2", "falcon-h1", *SHORT_CONVS, *SCALED)
+              "bailingmoe2", "falcon-h1", *oracle_latent.ARCHITECTURES, *SHORT_CONVS, *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
@@ -198,6 +201,8 @@ class Model:
             return False
         if self.arch in GATED_RESULTS and ".attn_gate." in name:
             return False
+        if self.arch in oracle_latent.ARCHITECTURES and ".attn_output." not in name:
+            return False
         if self.arch == "qwen3next" and name.split(".")[2] in ("attn_qkv", "attn_gate", "ssm_ba", "ssm_out"):
             return False
         return ".ffn_" not in name or self.arch not in UNFACTORED
@@ -212,6 +217,8 @@ class Model:
         """What results, embeddings and logits are multiplied by: residual_multiplier and embedding_multiplier of
         Granite, whose logits_scaling divides; scale_depth, scale_emb and dim_model_base of MiniCPM, with their
         defaults; logit_scale of Cohere multiplies."""
+        if self.arch == "minicpm3":  # constants of its config.json
+            return 1.4 / self.layers ** 0.5, 12.0, 256 / self.width
         if self.arch not in SCALED:
             multiplies = self.arch in (*COHERES, "muse-glimmer")
             return 1, float(np.sqrt(self.width)) if self.gemma else 1, self.key("logit_scale") if multiplies else 1
@@ -302,6 +309,8 @@ class Model:
         slowed = np.clip((np.arange(len(freq)) - low) / max(high - low, 0.001), 0, 1)
         # The growth of scores; all of it may be a part of the model already (mscale_all_dim of transformers).
         magnitude = 0.1 * np.log(factor) + 1
+        if self.arch in oracle_latent.ARCHITECTURES:  # mscale and mscale_all_dim are equal
+            return freq / factor * slowed + freq * (1 - slowed), 1
         magnitude /= 0.1 * self.key("rope.scaling.yarn_log_multiplier", 0.0) * np.log(factor) + 1
         return freq / factor * slowed + freq * (1 - slowed), magnitude
 
@@ -461,6 +470,8 @@ class Model:
             return self.mamba2
         if self.arch in SHORT_CONVS and not self.of_layer("attention.head_count_kv", layer):
             return self.short_conv
+        if self.arch in oracle_latent.ARCHITECTURES:
+            return functools.partial(oracle_latent.attention, self)
         return self.delta_net if self.is_recurrent(layer) else self.attention
 
     def feed_forward(self, h, layer):

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 import original_names
+import synth_latent
 import synth_model
 from gguf_file import GgufFile
 
@@ -142,6 +143,32 @@ def north(shape, **more):
 def llama4(shape):
     return {"attention_chunk_size": WINDOW, "intermediate_size_mlp": 512,
             **experts(shape, num_local_experts="count", num_experts_per_tok="chosen", intermediate_size="width")}
+
+
+def latent(shape, **more):
+    """The dimensions that synth_latent.py gives a shape, by their names in the configuration."""
+    dims = synth_latent.LATENTS[shape]
+    return {"num_key_value_heads": synth_model.SHAPES[shape].heads, "head_dim": dims.rotated,
+            "q_lora_rank": dims.q_rank or None, "kv_lora_rank": dims.rank, "qk_nope_head_dim": dims.plain,
+            "qk_rope_head_dim": dims.rotated, "v_head_dim": dims.value, **more}
+
+
+def latent_long_rope(shape):
+    """The lists of factors of frequencies, of a model whose context was not stretched."""
+    dims, original = synth_latent.LATENTS[shape], synth_model.SHAPES[shape]
+    lists = {f"{kind}_factor": synth_model.long_rope_factors(kind, dims.rotated // 2).tolist()
+             for kind in ("short", "long")}
+    return {"rope_type": "longrope", "rope_theta": original.rope_base,
+            "original_max_position_embeddings": original.context, **lists}
+
+
+def latent_mixture(shape, **more):
+    """The same with experts; the expert for every row is as wide as several."""
+    router = synth_model.ROUTERS[shape]
+    return latent(shape, **experts(shape, n_routed_experts="count", num_experts_per_tok="chosen",
+                                   moe_intermediate_size="width"),
+                  routed_scaling_factor=router.scale, n_shared_experts=router.shared_count,
+                  first_k_dense_replace=router.leading, intermediate_size=router.dense_width, **more)
 
 
 CASES = {
@@ -315,6 +342,24 @@ CASES = {
                               moe_intermediate_size="width", share_expert_dim="shared")},
                    {"vision_config": {"num_hidden_layers": 1, "hidden_size": 32, "num_attention_heads": 2,
                                       "intermediate_size": 32}}),
+    "deepseek_v2": Case("tiny-deepseek2", "DeepseekV2ForCausalLM", "DeepseekV2Config", {"yarn": 4.0},
+                        latent_mixture("tiny-deepseek2", topk_method="greedy", norm_topk_prob=False,
+                                       rope_parameters=yarn_rope("tiny-deepseek2", 4.0, mscale=0.707,
+                                                                 mscale_all_dim=0.707))),
+    "deepseek_v3": Case("tiny-deepseek2-v3", "DeepseekV3ForCausalLM", "DeepseekV3Config", {"yarn": 4.0},
+                        latent_mixture("tiny-deepseek2-v3", n_group=4, topk_group=2, norm_topk_prob=True,
+                                       rope_parameters=yarn_rope("tiny-deepseek2-v3", 4.0, mscale=1.0,
+                                                                 mscale_all_dim=1.0))),
+    "glm4_moe_lite": Case("tiny-deepseek2-v3", "Glm4MoeLiteForCausalLM", "Glm4MoeLiteConfig", {},
+                          latent_mixture("tiny-deepseek2-v3", n_group=4, topk_group=2, norm_topk_prob=True)),
+    "mistral4": Case("tiny-mistral4", "Mistral4ForCausalLM", "Mistral4Config", {"yarn": 256.0},
+                     latent_mixture("tiny-mistral4", n_group=1, topk_group=1, norm_topk_prob=True,
+                                    head_dim=synth_latent.LATENTS["tiny-mistral4"].head(),
+                                    rope_parameters=yarn_rope("tiny-mistral4", 256.0, mscale=1.0, mscale_all_dim=1.0,
+                                                              llama_4_scaling_beta=0.5))),
+    "minicpm3": Case("tiny-minicpm3", "MiniCPM3ForCausalLM", "MiniCPM3Config", {},
+                     latent("tiny-minicpm3", scale_emb=12, scale_depth=1.4, dim_model_base=256,
+                            rope_parameters=latent_long_rope("tiny-minicpm3"))),
     "gpt-oss": Case("tiny-gpt-oss", "GptOssForCausalLM", "GptOssConfig", {"window": WINDOW, "yarn": 4.0},
                     {"rope_parameters": yarn_rope("tiny-gpt-oss", 4.0, truncate=False), "sliding_window": WINDOW,
                      **experts("tiny-gpt-oss", num_local_experts="count", num_experts_per_tok="chosen")}),

@@ -34,7 +34,12 @@ MAMBA = {f"ssm_{part}": f"mamba.{name}" for part, name in
 NEMOTRON = {"attn_norm": "norm", **{stem: name.replace("mamba", "mixer") for stem, name in MAMBA.items()},
             **{f"attn_{c}": f"mixer.{c[0]}_proj" for c in ("q", "k", "v", "output")},
             "ffn_up": "mixer.up_proj", "ffn_down": "mixer.down_proj"}
+LATENT = SHARED_EXPERTS | {
+    "attn_q_a": "self_attn.q_a_proj", "attn_q_a_norm": "self_attn.q_a_layernorm", "attn_q_b": "self_attn.q_b_proj",
+    "attn_kv_a_mqa": "self_attn.kv_a_proj_with_mqa", "attn_kv_a_norm": "self_attn.kv_a_layernorm",
+    "attn_kv_b": "self_attn.kv_b_proj", "exp_probs_b": "mlp.gate.e_score_correction"}
 OWN_PARTS = {
+    "deepseek2": LATENT, "mistral4": LATENT, "minicpm3": LATENT,
     "hunyuan-dense": {"attn_q_norm": "self_attn.query_layernorm", "attn_k_norm": "self_attn.key_layernorm"},
     "olmo2": {"post_ffw_norm": "post_feedforward_layernorm"},
     "granitemoe": {"ffn_gate_inp": "block_sparse_moe.router", "ffn_down_shexp": "shared_mlp.output_linear",
@@ -234,6 +239,12 @@ def fused_experts(arch, layer):
             f"{place}.down_proj_bias": layer.pop("ffn_down_exps.bias")}
 
 
+def joint_products(layer):
+    """kv_b_proj: for each head the rows that make its keys, then those that make its values."""
+    both = np.concatenate([layer.pop("attn_k_b.weight").swapaxes(1, 2), layer.pop("attn_v_b.weight")], 1)
+    return both.reshape(-1, both.shape[-1])
+
+
 def norms_of_heads(layer):
     """{name: array} of StableLmLayerNormPerHead, taken out of a layer's tensors."""
     return {f"self_attn.{c}_layernorm.norms.{i}.weight": weights
@@ -280,6 +291,8 @@ def original_weights(reader, shape):
             heads, inner = len(layer["ssm_a"]), layer["ssm_out.weight"].shape[1]
             states = (len(layer["ssm_in.weight"]) - 2 * inner - heads) // 2
             layer = {name: falcon_tensor(name, data, (inner, states)) for name, data in layer.items()}
+        if "attn_k_b.weight" in layer:
+            layer["attn_kv_b.weight"] = joint_products(layer)
         if any("_exps.weight" in name for name in layer):
             weights |= {prefix + name: data for name, data in fused_experts(shape.arch, layer).items()}
         weights |= {prefix + layer_name(shape.arch, name): layer_tensor(shape, name, data)

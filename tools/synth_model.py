@@ -31,6 +31,7 @@ import gguf
 import numpy as np
 
 import synth_gemma4
+import synth_latent
 from gguf_file import GgufFile
 
 
@@ -136,6 +137,11 @@ SHAPES = {
     "tiny-north": Shape("cohere2moe", 6, 256, 4, 2, 64, 256, 2048, 50000.0, True, 8, 3, 512),
     "tiny-north-rms": Shape("cohere2moe", 2, 256, 4, 2, 64, 256, 2048, 50000.0, True, 8, 3, rms=True),
     "tiny-ling": Shape("bailingmoe2", 3, 256, 4, 2, 64, 256, 2048, 600000.0, False, 12, 3, 256),
+    "tiny-deepseek2": Shape("deepseek2", 3, 256, 4, 1, 288, 256, 2048, 10000.0, False, 8, 3, 512),
+    "tiny-deepseek2-joint": Shape("deepseek2", 3, 256, 4, 1, 288, 256, 2048, 10000.0, False, 8, 3, 512),
+    "tiny-deepseek2-v3": Shape("deepseek2", 3, 256, 4, 1, 288, 256, 2048, 10000.0, False, 12, 3, 256),
+    "tiny-mistral4": Shape("mistral4", 2, 256, 4, 1, 288, 256, 2048, 10000.0, False, 8, 3, 256),
+    "tiny-minicpm3": Shape("minicpm3", 2, 256, 4, 1, 288, 512, 2048, 10000.0, False),
     "tiny-gpt-oss": Shape("gpt-oss", 4, 320, 4, 2, 64, 288, 2048, 150000.0, False, 8, 3),
     "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
     "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 32768, 1000000.0, True),
@@ -164,6 +170,8 @@ SHAPES = {
     "falcon-h1-1.5b": Shape("falcon-h1", 24, 2048, 8, 2, 128, 4096, 131072, 1e11, False),
     "lfm2-8b-a1b": Shape("lfm2moe", 24, 2048, 32, 8, 64, 1792, 128000, 1000000.0, True, 32, 4),
     "lfm2.5-1.2b": Shape("lfm2", 16, 2048, 32, 8, 64, 8192, 128000, 1000000.0, True),
+    "deepseek-v2-lite": Shape("deepseek2", 27, 2048, 16, 1, 576, 1408, 163840, 10000.0, False, 64, 6, 2816),
+    "glm-4.7-flash": Shape("deepseek2", 47, 2048, 20, 1, 576, 1536, 202752, 1000000.0, False, 64, 4, 1536),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
 }
 
@@ -225,6 +233,12 @@ ROUTERS = {
     "lfm2-8b-a1b": Router(2, "exp_probs_b.bias", leading=2, dense=(0, 1), dense_width=7168),
     "tiny-nemotron-h-experts": Router(bias="exp_probs_b.bias", is_normed=True, scale=2.5),
     "nemotron-3-nano-30b": Router(bias="exp_probs_b.bias", is_normed=True, scale=2.5),
+    "tiny-deepseek2": Router(scale=1.5, shared_count=2, leading=1, dense=(0,)),
+    "tiny-deepseek2-joint": Router(scale=1.5, shared_count=2, leading=1, dense=(0,)),
+    "tiny-deepseek2-v3": Router(2, "exp_probs_b.bias", True, 2.5, (4, 2), 1, 1, dense=(0,)),
+    "tiny-mistral4": Router(1, is_normed=True, scale=1.0, shared_count=1),
+    "deepseek-v2-lite": Router(1, scale=1.0, shared_count=2, leading=1, dense=(0,), dense_width=10944),
+    "glm-4.7-flash": Router(2, "exp_probs_b.bias", True, 1.8, shared_count=1, leading=1, dense=(0,), dense_width=10240),
     "tiny-hy-v3": Router(bias="exp_probs_b", is_normed=True, scale=2.0, dense=(0,)),
     "tiny-laguna": Router(2, "exp_probs_b.bias", True, 2.5, leading=1, dense=(0,)),
     "tiny-laguna-elements": Router(bias="exp_probs_b.bias", is_normed=True, scale=1.5, leading=2, dense=(0, 1)),
@@ -261,7 +275,7 @@ MAMBAS = {
 NEMOTRONS = ("nemotron_h", "nemotron_h_moe")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3",
-                 "lfm2moe", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2", "nemotron_h_moe")  # by a key
+                 "lfm2moe", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2", "nemotron_h_moe", "deepseek2", "mistral4")  # by a key
 LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "granitehybrid", "smollm3", "minicpm", "nanbeige")
 PASSES = {"tiny-nanbeige": (3, False), "tiny-nanbeige-unnormed": (2, True)}  # and whether no norm stands between them
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
@@ -536,6 +550,8 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     width = router.dense_width if router else shape.ffn
     is_alike = alike and shape.arch not in NEMOTRONS
     writer.add_feed_forward_length(width if is_alike else [layer.ffn for layer in layers])
+    if name in synth_latent.LATENTS:
+        return synth_latent.add_metadata(writer, name, shape.heads)
     has_short_convs = shape.arch in SHORT_CONVS
     is_everywhere = shape.arch == "falcon-h1" or (alike and not has_short_convs and not mamba)
     writer.add_head_count_kv(shape.kv_heads if is_everywhere else [layer.kv_heads for layer in layers])
@@ -662,13 +678,15 @@ def add_linear(writer, factor):
     writer.add_rope_scaling_factor(factor)
 
 
-def add_yarn(writer, shape, factor):
+def add_yarn(writer, name, shape, factor):
     writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
     writer.add_rope_scaling_factor(factor)
     writer.add_rope_scaling_orig_ctx_len(int(shape.context / factor))
     if shape.arch == "mistral3":
         writer.add_rope_scaling_yarn_log_mul(1.0)
         writer.add_attn_temperature_scale(0.5)
+    if name in synth_latent.LATENTS:
+        synth_latent.add_yarn(writer, name)
 
 
 class TensorWriter:
@@ -745,7 +763,7 @@ def add_attention(tensors, prefix, shape, types):
     tensors.matrix(prefix + "attn_output.weight", width, out_width, next(types), out_width**-0.5)
 
 
-def add_layer(tensors, prefix, shape, types, recurrence=None, router=None, mamba=None):
+def add_layer(tensors, prefix, shape, types, recurrence=None, router=None, mamba=None, name=None):
     width, ffn = shape.width, shape.ffn
     q_rows, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
     if shape.heads and shape.arch not in NORMS_RESULTS_ALONE:
@@ -765,6 +783,8 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None, mamba
         add_mamba(tensors, prefix, width, mamba, types)
     elif shape.arch in SHORT_CONVS and not shape.kv_heads:
         add_short_conv(tensors, prefix, width, LFM_TAPS[shape.arch], types)
+    elif name in synth_latent.LATENTS:
+        synth_latent.add_attention(tensors, prefix, name, width, shape.heads, types, SIZES)
     elif shape.heads:
         add_attention(tensors, prefix, shape, types)
         if shape.arch == "falcon-h1":  # beside it
@@ -883,7 +903,7 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
         attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
         of_layer = shape_of_layer(shape, i, ROUTERS.get(name), MAMBAS.get(name))
         add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence, ROUTERS.get(name),
-                  MAMBAS.get(name))
+                  MAMBAS.get(name), name)
         if biases and attends and (of_layer.kv_heads or not of_layer.heads) and shape.arch not in (*QKV_BIASES, *QKV_IN_ONE):
             add_optional_biases(tensors, f"blk.{i}.", of_layer)
 
@@ -913,6 +933,8 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     stretched = yarn and dims.arch not in ("mistral3", "gpt-oss", "olmo2", "mellum")
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim
     rotated = int(dims.head_dim * PARTLY_ROTATED.get(dims.arch, rotated / dims.head_dim))
+    if shape in synth_latent.LATENTS:
+        rotated = synth_latent.LATENTS[shape].rotated
     add_metadata(writer, shape, dims, num_layers + head, num_tokens, window, rotated)
     if head:
         writer.add_uint32(f"{dims.arch}.nextn_predict_layers", 1)
@@ -921,7 +943,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     if linear:
         add_linear(writer, linear)
     elif yarn:
-        add_yarn(writer, dims, yarn)
+        add_yarn(writer, shape, dims, yarn)
     if pattern is not None:
         add_pattern(writer, dims.arch, pattern)
     tensors = TensorWriter(writer, seed, factors)
@@ -938,7 +960,8 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         writer.add_tensor("rope_freqs.weight", np.linspace(1, 8, dims.head_dim // 2).astype(np.float32))
     if dims.arch == "lfm3":  # half of the pairs of layers that see all are not rotated
         writer.add_tensor("rope_freqs.weight", np.repeat([1, 1e30], dims.head_dim // 4).astype(np.float32))
-    if shape == "tiny-minicpm-longrope" or shape in LONG_ROPES:
+    has_factors = shape in synth_latent.LATENTS and synth_latent.LATENTS[shape].has_factors
+    if shape == "tiny-minicpm-longrope" or shape in LONG_ROPES or has_factors:
         for kind in ("short", "long"):
             writer.add_tensor(f"rope_factors_{kind}.weight", long_rope_factors(kind, rotated // 2))
     turn = itertools.cycle(quantized)

@@ -104,6 +104,14 @@ void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostr
   const ModelConfig& c = *report.config;
   if (shapes.heads.size() > 1 || (shapes.heads.size() == 1 && shapes.heads[0].v_dim != shapes.heads[0].head_dim))
     print_line("heads", heads_text(shapes.heads), out);
+  if (shapes.latent)
+    print_line(
+        "latent",
+        fmt::format("{} numbers of a token, and {} rotated ones, are the keys of {} heads of {}, and their values "
+                    "of {}",
+                    shapes.latent->rank, shapes.latent->rotated_dim, shapes.num_heads, shapes.latent->q_dim(),
+                    shapes.latent->value_dim),
+        out);
   if (shapes.num_without_mixer + shapes.num_without_ffn > 0)
     print_line("left out",
                fmt::format("{} of {} layers have no attention, {} no feed-forward", shapes.num_without_mixer,

@@ -155,8 +155,7 @@ void CpuRunner::finish_info(const RunnerRequest& request) {
   info_.head_pooling = config_.head.pooling;
   info_.num_token_types = config_.num_token_types;
   info_.is_encoder = config_.is_encoder;
-  info_.weight_bytes = need.vector_bytes + (request.options.repack ? need.packed_bytes : need.mapped_bytes) +
-                       (assistant_ ? assistant_->weights.total_bytes() : 0);
+  info_.weight_bytes = need.bytes(request.options.repack) + (assistant_ ? assistant_->weights.total_bytes() : 0);
   info_.mapped_weight_bytes = mapped_bytes();
   info_.weight_bytes_per_token = weight_bytes_per_token(request.weights, request.options.repack);
   info_.content_hash = weights_.content_hash();

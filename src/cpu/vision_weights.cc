@@ -20,6 +20,8 @@ struct LoadedVision {
   WeightMatrix matrix(WeightIndex index) const {
     return is_present(index) ? matrices[to_size(index.value)] : WeightMatrix();
   }
+  /// Encoders have none.
+  static ExpertMatrices experts(ExpertsIndex /*experts*/) { return {}; }
 };
 
 /// All numbers of a tensor, and a hash of its bytes.

@@ -51,6 +51,7 @@ std::string reason_against(const LayerSpec& spec) {
   if (delta != nullptr && delta->by_key_head) return "its value heads lie by key head";
   if (spec.short_conv() != nullptr) return "it is a short convolution";
   if (spec.mamba() != nullptr) return "its recurrence is Mamba-2";
+  if (attention != nullptr && attention->latent) return "its heads share a latent";
   if (attention != nullptr && attention->v_dim() != attention->head_dim)
     return "its values are not as wide as its keys";
   if ((attention != nullptr && !attention->is_causal) || spec.sum_norms) return "it is an encoder's";

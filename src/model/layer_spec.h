@@ -85,6 +85,23 @@ struct OutputGate {
   bool operator==(const OutputGate&) const = default;
 };
 
+/// Multi-head latent attention (DeepSeek-AI, 2024). Keys and values of all heads are products of one small row a token,
+/// the latent, and a rotated part is added to keys alone, one for all heads. The memory holds both as the key of one KV
+/// head, and the latent as its value: a query meets it behind the product that makes a head's keys, and the head's
+/// result goes through the one that makes its values.
+struct LatentSpec {
+  int rank = 0;           // of the latent
+  int q_rank = 0;         // of the row that Q is made of; 0: it is made of the stream's
+  int plain_dim = 0;      // of a head of Q: what meets the latent, in front of what is rotated
+  int rotated_dim = 0;    // of a head of Q, and of the part that all heads share
+  int value_dim = 0;      // of a head's result
+  bool is_joint = false;  // files have both products of the heads in one matrix: for each head the rows that make its
+                          // keys, then those that make its values
+  bool operator==(const LatentSpec&) const = default;
+
+  int q_dim() const { return plain_dim + rotated_dim; }
+};
+
 /// Attention over the keys and values of earlier tokens. Several query heads read one KV head (Ainslie et al., 2023).
 struct AttentionSpec {
   int num_heads = 0;
@@ -113,18 +130,23 @@ struct AttentionSpec {
   bool v_is_k = false;                         // V is what the matrix of K gives, before K's norm and rotation
   bool v_norm = false;                         // RMSNorm over each head of V, without weights
   std::optional<int> borrows_from = {};        // the earlier layer whose keys and values it reads; none: it has its own
+  std::optional<LatentSpec> latent = {};       // head_dim is its rank and what is rotated, value_dim its rank
 
   int v_dim() const { return value_dim > 0 ? value_dim : head_dim; }
   int q_width() const { return num_heads * head_dim; }
   int k_width() const { return num_kv_heads * head_dim; }
   int v_width() const { return num_kv_heads * v_dim(); }
+  /// V has a matrix of its own.
+  bool has_v() const { return !v_is_k && !latent; }
   int q_norm_width() const { return qk_norm_is_whole ? q_width() : head_dim; }
   int k_norm_width() const { return qk_norm_is_whole ? k_width() : head_dim; }
   /// Norms of Q and K that have weights of their own.
   int num_q_norms() const { return qk_norm_by_head ? num_heads : 1; }
   int num_k_norms() const { return qk_norm_by_head ? num_kv_heads : 1; }
   /// Rows of the matrix of Q.
-  int q_rows() const { return (gated_output ? 2 : 1) * q_width(); }
+  int q_rows() const { return latent ? num_heads * latent->q_dim() : (gated_output ? 2 : 1) * q_width(); }
+  /// What the sums of values of all heads take.
+  int attended_width() const { return num_heads * v_dim(); }
 
   /// Rows of the gate's own matrix.
   int gate_rows() const { return !output_gate ? 0 : output_gate->is_of_heads ? num_heads : result_width(); }
@@ -140,7 +162,7 @@ struct AttentionSpec {
   }
   std::size_t state_bytes() const { return 0; }
   bool writes_state() const { return !borrows_from; }
-  int result_width() const { return num_heads * v_dim(); }
+  int result_width() const { return latent ? num_heads * latent->value_dim : attended_width(); }
 };
 
 /// The most taps of a short convolution.

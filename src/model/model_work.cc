@@ -131,7 +131,7 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
     same.num_layers += 1;
     same.kv_bytes += kv_bytes_of_token(*attention->kv_shape(), kv_type);
     same.float_multiply_adds +=  // scores, and sums of values
-        static_cast<std::uint64_t>(attention->q_width()) + static_cast<std::uint64_t>(attention->result_width());
+        static_cast<std::uint64_t>(attention->q_width()) + static_cast<std::uint64_t>(attention->attended_width());
   }
   return all;
 }
@@ -179,7 +179,7 @@ std::uint64_t weight_bytes_per_token(const WeightList& weights, bool is_packed) 
     if (const auto* experts = std::get_if<ExpertsFfnTensors<ListedForm>>(&layer.feed_forward))
       unread += to_size(weights.matrix(experts->gate.index).count - experts->num_chosen) *
                 bytes_of_an_expert(weights, *experts, is_packed);
-  return need.vector_bytes + (is_packed ? need.packed_bytes : need.mapped_bytes) - unread;
+  return need.bytes(is_packed) - unread;
 }
 
 RowRange attending_rows(const AttentionWork& layers, RowRange rows, int num_logits) {

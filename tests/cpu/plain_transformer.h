@@ -79,6 +79,7 @@ class PlainTransformer {
     if (const auto* spec = std::get_if<MambaSpec>(&config_.layer(index).mixer))
       return scanned(*spec, w, std::get<MambaWeights>(w.mixer), x);
     const AttentionSpec& spec = *config_.layer(index).attention();
+    if (spec.latent) return mixed_by_latent(spec, w, x);
     const auto& a = std::get<AttentionWeights>(w.mixer);
     keys_.resize(weights_.layers.size());
     values_.resize(weights_.layers.size());
@@ -155,6 +156,49 @@ class PlainTransformer {
       apart.second.insert(apart.second.end(), at + share, at + 2 * share);
     }
     return apart;
+  }
+
+  /// Results of multi-head latent attention, all rows from position 0 on: keys and values of each head are made of the
+  /// latent (DeepseekV2Attention of transformers).
+  Rows mixed_by_latent(const AttentionSpec& spec, const LayerWeights& w, const Rows& x) const {
+    const LatentSpec& l = *spec.latent;
+    const auto& a = std::get<AttentionWeights>(w.mixer);
+    AttentionSpec of_heads = spec, of_turned = spec;
+    of_heads.latent = of_turned.latent = {};
+    of_heads.num_kv_heads = spec.num_heads;
+    of_heads.head_dim = l.q_dim();
+    of_heads.value_dim = l.value_dim;
+    of_turned.head_dim = l.rotated_dim;
+    const auto turn = [&](std::size_t position, Row& row, int first) {
+      Row part(row.begin() + first, row.begin() + first + l.rotated_dim);
+      prepare_heads(of_turned, nullptr, position, part);
+      std::ranges::copy(part, row.begin() + first);
+    };
+    Rows k, v, out;
+    for (std::size_t position = 0; position < x.size(); ++position) {
+      const Row h = input(x[position], w.mixer_norm, w.mixer_norm_bias);
+      Row latent = product(a.k, h);
+      turn(position, latent, l.rank);
+      const Row shared(latent.begin() + l.rank, latent.end());
+      latent = norm(Row(latent.begin(), latent.begin() + l.rank), a.latent.norm);
+      k.emplace_back();
+      v.emplace_back();
+      for (int head = 0; head < spec.num_heads; ++head) {
+        Row key(static_cast<std::size_t>(l.plain_dim), 0.0);
+        for (std::int64_t r = 0; r < l.rank; ++r) {
+          const Row weights = row_of(a.latent.keys.of(head), r);
+          for (std::size_t i = 0; i < key.size(); ++i) key[i] += weights[i] * latent[static_cast<std::size_t>(r)];
+        }
+        key.insert(key.end(), shared.begin(), shared.end());
+        k.back().insert(k.back().end(), key.begin(), key.end());
+        const Row value = product(a.latent.values.of(head), latent);
+        v.back().insert(v.back().end(), value.begin(), value.end());
+      }
+      Row q = product(a.q, l.q_rank > 0 ? norm(product(a.latent.q_down, h), a.latent.q_norm) : h);
+      for (int head = 0; head < spec.num_heads; ++head) turn(position, q, head * l.q_dim() + l.plain_dim);
+      out.push_back(product(a.o, attend(of_heads, nullptr, q, k, v, position)));
+    }
+    return out;
   }
 
   /// Results of a gated delta net, all rows from position 0 on.

@@ -29,6 +29,7 @@ SHAPES = {"tiny-llama": {"untied": True, "biases": True}, "tiny-mixtral": {}, "t
           "tiny-glm4moe": {}, "tiny-ernie-moe": {}, "tiny-mellum": {"window": 8, "yarn": 4.0}, "tiny-hy-v3": {}, "tiny-qwen3next": {},
           "tiny-laguna": {"window": 8, "yarn": 4.0}, "tiny-laguna-elements": {"window": 0}, "tiny-north": {"window": 8},
           "tiny-north-rms": {"window": 8}, "tiny-ling": {}, "tiny-spark": {"window": 8},
+          "tiny-deepseek2": {"yarn": 4.0}, "tiny-deepseek2-v3": {}, "tiny-mistral4": {"yarn": 256.0}, "tiny-minicpm3": {},
           "tiny-gemma4": {"window": 8}, "tiny-gemma4-dense": {"window": 8}, "tiny-gemma4-experts": {"window": 8}}
 # A norm's weight less one, and one more again, is rounded; so is the logarithm of a decay.
 ROUNDED = ("tiny-gemma2", "tiny-gemma3", "tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next", "tiny-muse-glimmer",

@@ -74,6 +74,10 @@ MODELS = {
     "nemotron_h": ("tiny-nemotron-h", {"types": ("Q4_K", "Q6_K")}),
     "nemotron_h_moe": ("tiny-nemotron-h-experts", {"types": ("Q8_0", "Q4_K")}),
     "falcon-h1": ("tiny-falcon-h1", {"types": ("Q4_K", "Q6_K")}),
+    "deepseek2": ("tiny-deepseek2", {"types": ("Q8_0", "Q4_K"), "yarn": 4.0}),
+    "deepseek2 with groups": ("tiny-deepseek2-v3", {"types": ("Q8_0", "Q4_K")}),
+    "mistral4": ("tiny-mistral4", {"types": ("Q8_0", "Q4_K"), "yarn": 256.0}),
+    "minicpm3": ("tiny-minicpm3", {"types": ("Q4_K", "Q6_K")}),
     "lfm2moe": ("tiny-lfm2moe", {"types": ("Q8_0", "Q4_K"), "window": 0}),
 }
 # Those that every type of KV cache is tried with. What the others add has nothing to do with it.

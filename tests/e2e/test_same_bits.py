@@ -107,6 +107,28 @@ class SameBits(unittest.TestCase):
     def test_value_heads_by_key_head(self):
         self.check(support.few_words_model("tiny-qwen3next", types=("Q8_0", "Q4_K", "F16")))
 
+    def test_latent_attention(self):
+        for shape in ("tiny-deepseek2", "tiny-minicpm3"):
+            model = support.few_words_model(shape, types=("Q4_K", "Q8_0", "F16"))
+            self.check(model)
+            ids = support.english_ids(model, NUM_IDS // 2)
+            packed = support.logits(model, ids)
+            for args in ((), ("--threads", 3, "--chunk", 7), ("--threads", 1, "--chunk", 1)):
+                with self.subTest(model=model.name, args=args):
+                    self.assertEqual(packed.tobytes(), support.logits(model, ids, "--no-repack", *args).tobytes())
+        for kv_type in ("f16", "q8_0"):
+            self.check(support.few_words_model("tiny-deepseek2-v3", types=("Q8_0", "Q4_K")), "--kv-type", kv_type)
+
+    def test_products_of_heads_in_one_tensor_are_those_in_two(self):
+        """Of float weights: blocks of quantized ones lie along the other dimension."""
+        for weights in ("F32", "F16"):
+            apart, joint = (support.few_words_model("tiny-deepseek2" + form, types=(weights,)) for form in ("", "-joint"))
+            ids = support.english_ids(apart, NUM_IDS // 2)
+            for args in ((), ("--no-repack",)):
+                with self.subTest(weights=weights, args=args):
+                    self.assertEqual(support.logits(apart, ids, *args).tobytes(),
+                                     support.logits(joint, ids, *args).tobytes())
+
     def test_squares_of_what_is_positive(self):
         self.check(support.few_words_model("tiny-arcee", types=("Q4_K", "Q6_K")))
 

@@ -193,6 +193,13 @@ class FloatWeights(Truth):
         self.check_exact(support.few_words_model("tiny-step35", types=F32, window=NUM_IDS // 3))
         self.check_exact(support.few_words_model("tiny-step35", types=F32, window=7, rope_freqs=True, factors=True))
 
+    def test_latent_attention_with_the_products_of_heads_in_two_tensors_and_in_one(self):
+        for shape in ("tiny-deepseek2", "tiny-deepseek2-joint", "tiny-deepseek2-v3", "tiny-minicpm3"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32))
+        self.check_exact(support.few_words_model("tiny-deepseek2", types=F32, yarn=4.0))
+        self.check_exact(support.few_words_model("tiny-mistral4", types=F32, yarn=256.0))  # a step every eight tokens
+
     def test_mellum_with_positions_stretched_beside_windows(self):
         self.check_exact(support.few_words_model("tiny-mellum", types=F32, window=NUM_IDS // 3))
         self.check_exact(support.few_words_model("tiny-mellum", types=F32, window=NUM_IDS // 3, yarn=8.0))
@@ -335,8 +342,9 @@ class QuantizedWeights(Truth):
                       "tiny-hunyuan", "tiny-olmo2", "tiny-exaone4", "tiny-command-r", "tiny-cohere2", "tiny-glm4",
                       "tiny-granite", "tiny-granitemoe-shared", "tiny-smollm3", "tiny-minicpm", "tiny-arcee",
                       "tiny-qwen2vl", "tiny-muse-glimmer", "tiny-phi3", "tiny-starcoder2", "tiny-stablelm-12b",
-                      "tiny-apertus", "tiny-glm4moe", "tiny-mellum", "tiny-ernie-moe", "tiny-hy-v3",
-                      "tiny-laguna", "tiny-laguna-elements", "tiny-spark", "tiny-north", "tiny-ling"):
+                      "tiny-apertus", "tiny-glm4moe", "tiny-mellum", "tiny-ernie-moe", "tiny-hy-v3", "tiny-laguna",
+                      "tiny-laguna-elements", "tiny-spark", "tiny-north", "tiny-ling", "tiny-deepseek2",
+                      "tiny-deepseek2-joint", "tiny-mistral4", "tiny-minicpm3"):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")))
 
@@ -379,7 +387,7 @@ class QuantizedWeights(Truth):
         self.check_close(support.few_words_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "Q8_0")), "--no-repack")
 
     def test_every_kv_type(self):
-        for shape in ("tiny-qwen3", "tiny-llama-values"):
+        for shape in ("tiny-qwen3", "tiny-llama-values", "tiny-minicpm3"):
             model = support.few_words_model(shape, types=("Q8_0",))
             for kv_type in ("f32", "f16", "bf16", "q8_0", "i16"):
                 with self.subTest(shape=shape, kv=kv_type):

@@ -233,6 +233,13 @@ INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
 // multiply what they read; feed-forwards with limits.
 const std::string kParts[] = {"muse-glimmer", "command-r", "cohere2", "olmo2",      "exaone4", "glm4moe",
                               "qwen3next",    "nanbeige",  "laguna",  "cohere2moe", "llama4",  "step35"};
+// Latent attention, whose one KV head all heads read; with the products of heads in two tensors, and in one.
+INSTANTIATE_TEST_SUITE_P(Latents, SameBits,
+                         ::testing::Combine(::testing::Values("deepseek2"),
+                                            ::testing::Values(KvType::kF16, KvType::kQ8_0, KvType::kI16)),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(JointLatents, SameBits,
+                         ::testing::Combine(::testing::Values("minicpm3"), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Parts, SameBits,
                          ::testing::Combine(::testing::ValuesIn(kParts), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Parts, SameBitsOfLayouts,

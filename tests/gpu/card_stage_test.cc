@@ -162,6 +162,7 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
   EXPECT_EQ(reason("granitehybrid", [](ModelConfig& config) { config.residual_scale = 1; }),
             "its recurrence is Mamba-2");
   EXPECT_EQ(reason("apertus", as_it_is), "its feed-forward's function is xIELU");
+  EXPECT_EQ(reason("deepseek2", as_it_is), "its heads share a latent");
   const auto routed = [](RouterSpec router) {
     return [router](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.router = router}; };
   };

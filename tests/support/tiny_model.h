@@ -55,6 +55,8 @@ struct TinyModel {
   bool long_context = false;    // there are two lists of RoPE factors, for contexts up to 16 and longer ones (phi3)
   bool gates_of_heads = false;  // one number gates a head's result (muse-glimmer, whose files have one an element)
   bool is_parallel = false;     // the feed-forward reads what attention reads (stablelm)
+  // deepseek2, and minicpm3, whose files have the products of heads in one matrix. head_dim is what is not rotated.
+  std::uint32_t latent_rank = 64, q_rank = 32, rotated_dim = 16, result_dim = 24;
 
   std::string bytes() const {
     GgufWriter writer;
@@ -137,6 +139,8 @@ struct TinyModel {
   bool is_nemotron() const { return arch == "nemotron_h" || arch == "nemotron_h_moe"; }
   bool is_falcon() const { return arch == "falcon-h1"; }
   bool has_mamba() const { return arch == "granitehybrid" || is_nemotron() || is_falcon(); }
+  bool is_latent() const { return arch == "deepseek2" || is_joint(); }
+  bool is_joint() const { return arch == "minicpm3"; }
   bool keeps_state(std::uint32_t layer) const {
     if (is_nemotron()) return layer % 4 == 0;
     if (is_falcon()) return false;  // not alone
@@ -193,11 +197,14 @@ struct TinyModel {
     if (is_spark()) write_spark(writer);
     if (is_deci()) write_deci(writer);
     if (is_lfm2()) key(writer, "shortconv.l_cache", taps);
+    if (is_latent()) write_latent(writer);
     const bool has_kv_heads_of_layers = is_lfm2() || (has_mamba() && !is_falcon());
     if (has_kv_heads_of_layers) write_kv_heads(writer);
-    if (!is_gemma4() && !is_deci() && !has_kv_heads_of_layers) key(writer, "attention.head_count_kv", kv_heads);
-    key(writer, "attention.key_length", is_gemma4() ? global_head_dim : head_dim);
-    key(writer, "attention.value_length", is_gemma4() ? global_head_dim : v_head_dim > 0 ? v_head_dim : head_dim);
+    if (!is_gemma4() && !is_deci() && !has_kv_heads_of_layers && !is_latent())
+      key(writer, "attention.head_count_kv", kv_heads);
+    if (!is_latent()) key(writer, "attention.key_length", is_gemma4() ? global_head_dim : head_dim);
+    if (!is_latent())
+      key(writer, "attention.value_length", is_gemma4() ? global_head_dim : v_head_dim > 0 ? v_head_dim : head_dim);
     key(writer,
         has_layer_norms() || arch == "nemotron_h" ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
         1e-5F);
@@ -351,6 +358,39 @@ struct TinyModel {
     array(writer, "attention.head_count", heads_of_layers);
     array(writer, "attention.head_count_kv", kv_heads_of_layers);
     array(writer, "feed_forward_length", ffn_of_layers);
+  }
+
+  template <class Writer>
+  void write_latent(Writer& writer) const {
+    key(writer, "attention.kv_lora_rank", latent_rank);
+    if (q_rank > 0) key(writer, "attention.q_lora_rank", q_rank);
+    key(writer, "rope.dimension_count", rotated_dim);
+    key(writer, "attention.head_count_kv", is_joint() ? heads : 1U);
+    key(writer, "attention.key_length", is_joint() ? head_dim + rotated_dim : latent_rank + rotated_dim);
+    key(writer, "attention.value_length", is_joint() ? result_dim : latent_rank);
+    if (is_joint()) return;
+    key(writer, "attention.key_length_mla", head_dim + rotated_dim);
+    key(writer, "attention.value_length_mla", result_dim);
+  }
+
+  template <class Writer>
+  void write_latent_attention(Writer& writer, std::mt19937& random, const std::string& p) const {
+    const auto matrix = [&](const std::string& name, std::uint64_t rows, std::uint64_t cols, std::uint64_t count = 0) {
+      tensor(writer, random, p + name, rows, cols, false, type, count);
+    };
+    const std::uint64_t q_rows = std::uint64_t{heads} * (head_dim + rotated_dim);
+    if (q_rank > 0) matrix("attn_q_a.weight", q_rank, width);
+    if (q_rank > 0) tensor(writer, random, p + "attn_q_a_norm.weight", 1, q_rank, true, DType::kF32);
+    matrix(q_rank > 0 ? "attn_q_b.weight" : "attn_q.weight", q_rows, q_rank > 0 ? q_rank : width);
+    matrix("attn_kv_a_mqa.weight", latent_rank + rotated_dim, width);
+    tensor(writer, random, p + "attn_kv_a_norm.weight", 1, latent_rank, true, DType::kF32);
+    if (is_joint()) {
+      matrix("attn_kv_b.weight", std::uint64_t{heads} * (head_dim + result_dim), latent_rank);
+    } else {
+      matrix("attn_k_b.weight", latent_rank, head_dim, heads);
+      matrix("attn_v_b.weight", result_dim, latent_rank, heads);
+    }
+    matrix("attn_output.weight", width, std::uint64_t{heads} * result_dim);
   }
 
   template <class Writer>
@@ -615,7 +655,9 @@ struct TinyModel {
                                                  : "ffn_norm.weight"),
                width);
       const bool has_v = !borrows(i) && !(is_global(i) && v_is_k);
-      if (attends && has_v && fused_qkv) {
+      if (is_latent()) {
+        write_latent_attention(writer, random, p);
+      } else if (attends && has_v && fused_qkv) {
         fused(writer, random, p + "attn_qkv.weight", {is_hybrid() ? 2 * q_width : q_width, kv_width, v_width}, false);
         matrix(p + "attn_output.weight", width, heads_of(i) * v_dim);
       } else if (attends) {

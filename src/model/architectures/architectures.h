@@ -70,6 +70,8 @@ Result<void> read_laguna(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_spark2_5(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_cohere2moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_bailingmoe2(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_deepseek2(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_minicpm3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config);
 
 /// The function of a supported architecture; nullptr for others.

@@ -31,12 +31,15 @@ Result<void> add_yarn_keys(const FamilyKeys& keys, const JsonObject& rope) {
   constexpr std::pair<std::string_view, std::string_view> kNumbers[] = {
       {"beta_fast", "rope.scaling.yarn_beta_fast"},
       {"beta_slow", "rope.scaling.yarn_beta_slow"},
-      {"attention_factor", "rope.scaling.yarn_attn_factor"},
-      {"mscale_all_dim", "rope.scaling.yarn_log_multiplier"}};
+      {"attention_factor", "rope.scaling.yarn_attn_factor"}};
   for (const auto& [from, to] : kNumbers) {
     OCTAVO_TRY(const auto number, rope.number_if(from));
     if (number) keys.out.add_f32(keys.key(to), *number);
   }
+  // llama.cpp's converter writes a tenth of it for models with a latent.
+  OCTAVO_TRY(const auto growth, rope.number_if("mscale_all_dim"));
+  const double part = keys.config.has("kv_lora_rank") ? 0.1 : 1;
+  if (growth) keys.out.add_f32(keys.key("rope.scaling.yarn_log_multiplier"), part * *growth);
   return {};
 }
 
@@ -210,7 +213,7 @@ Result<std::optional<JsonObject>> rope_object(const JsonObject& config, std::str
   return parameters->object_if(kind_of_layer);
 }
 
-Result<void> add_rope_keys(const FamilyKeys& keys, double rotated) {
+Result<void> add_angle_keys(const FamilyKeys& keys) {
   OCTAVO_TRY(const auto rope, rope_object(keys.config, "full_attention"));
   std::optional<double> base;
   if (rope) {
@@ -220,13 +223,18 @@ Result<void> add_rope_keys(const FamilyKeys& keys, double rotated) {
     OCTAVO_TRY(base, keys.config.number_if("rope_theta"));
   }
   if (base) keys.out.add_f32(keys.key("rope.freq_base"), *base);
+  return rope ? add_scaling_keys(keys, *rope) : Result<void>{};
+}
+
+Result<void> add_rope_keys(const FamilyKeys& keys, double rotated) {
+  OCTAVO_TRY_VOID(add_angle_keys(keys));
+  OCTAVO_TRY(const auto rope, rope_object(keys.config, "full_attention"));
   OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
   OCTAVO_TRY(const auto part, keys.config.number_if("partial_rotary_factor"));
   rotated = part.value_or(rotated);
   if (rope) {
     OCTAVO_TRY(const auto own, rope->number_if("partial_rotary_factor"));
     rotated = own.value_or(rotated);
-    OCTAVO_TRY_VOID(add_scaling_keys(keys, *rope));
   }
   keys.out.add_u32(keys.key("rope.dimension_count"), rotated_dims(rotated, head));
   return {};

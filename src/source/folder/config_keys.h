@@ -25,6 +25,8 @@ Result<void> add_head_sizes(const FamilyKeys& keys);
 Result<void> add_equal_parts(const FamilyKeys& keys);
 /// The keys of add_sizes() and add_equal_parts(), as in most families.
 Result<void> add_common_keys(const FamilyKeys& keys, Names activations = {"silu", "swish", "gelu_pytorch_tanh"});
+/// The base of the rotation's angles, and how they are stretched.
+Result<void> add_angle_keys(const FamilyKeys& keys);
 /// The rotation of positions: rope_parameters as transformers 5 writes them, or rope_theta and rope_scaling. Llama 3's
 /// factors are no keys: rope_factors() gives them.
 /// `rotated`: the part of a head that is, where config.json does not say.

@@ -55,6 +55,7 @@ enum class TensorForm {
   kCodes,                 // MXFP4
   kScales,                // of either
   kBehindPadding,         // rows of positions behind those that count the padding token, which nobody has
+  kKeysThenValues,        // for each head the rows that make its keys, which GGUF has by columns, and its values
   kNumbers,               // a matrix that GGUF has as F32
   kFrames,                // [rows, 3, 2 frames, side, side]: becomes the F32 kernel of each frame
 };

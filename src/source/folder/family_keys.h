@@ -65,6 +65,11 @@ Result<void> add_llama4_keys(const FamilyKeys& keys);
 Result<void> add_step35_keys(const FamilyKeys& keys);
 /// Those of layers that see all, which rotate half of a head.
 Result<std::vector<float>> step35_rope_factors(const JsonObject& config, Math math);
+/// DeepSeek V2, whose router is a softmax unless config.json says otherwise; V3, whose is of sigmoids; Mistral 4.
+Result<void> add_deepseek_v2_keys(const FamilyKeys& keys);
+Result<void> add_deepseek_v3_keys(const FamilyKeys& keys);
+Result<void> add_mistral4_keys(const FamilyKeys& keys);
+Result<void> add_minicpm3_keys(const FamilyKeys& keys);
 Result<void> add_gpt_oss_keys(const FamilyKeys& keys);
 Result<void> add_gemma2_keys(const FamilyKeys& keys);
 Result<void> add_gemma3_keys(const FamilyKeys& keys);

@@ -46,6 +46,9 @@ TEST(Architectures, EachIsFoundByItsName) {
   EXPECT_EQ(find_architecture("spark2_5"), read_spark2_5);
   EXPECT_EQ(find_architecture("cohere2moe"), read_cohere2moe);
   EXPECT_EQ(find_architecture("bailingmoe2"), read_bailingmoe2);
+  EXPECT_EQ(find_architecture("deepseek2"), read_deepseek2);
+  EXPECT_EQ(find_architecture("mistral4"), read_deepseek2);
+  EXPECT_EQ(find_architecture("minicpm3"), read_minicpm3);
   EXPECT_EQ(find_architecture("gpt-oss"), read_gpt_oss);
   EXPECT_EQ(find_architecture("bert"), read_bert);
   EXPECT_EQ(find_architecture("jina-bert-v3"), read_jina_bert_v3);
@@ -66,7 +69,7 @@ TEST(Architectures, TheListNamesThoseThatAreFound) {
       "glm4, granite, granitemoe, granitehybrid, nemotron_h, nemotron_h_moe, falcon-h1, smollm3, minicpm, nanbeige, "
       "arcee, muse-glimmer, phi3, starcoder2, stablelm, "
       "apertus, glm4moe, mellum, ernie4_5-moe, hy_v3, llama4, step35, lfm2, lfm2moe, lfm3, laguna, spark2_5, "
-      "cohere2moe, bailingmoe2, gpt-oss, bert, "))
+      "cohere2moe, bailingmoe2, deepseek2, mistral4, minicpm3, gpt-oss, bert, "))
       << all;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());
