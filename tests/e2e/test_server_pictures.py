@@ -128,6 +128,25 @@ class Bits(Seeing):
                 for i in range(1, 8, 2):
                     self.assertEqual(bits[i], expected)
 
+    def test_what_a_killed_server_kept_has_the_same_bits_and_encodes_nothing(self):
+        for name in NAMES:
+            with self.subTest(name):
+                store = ("--kv-store", self.folder / f"store-{name}", "--kv-store-min", "0", "--kv-store-cpu", "100")
+                large = png(np.full((320, 320, 3), 77, np.uint8))  # 100 tokens
+                question = self.question([large, self.pictures[0]], ["A" * 20, "B" * 20, "C" * 20])
+                with self.server(*store, name=name) as server:
+                    expected, _ = self.ask(server, question)
+                    server.wait_until(lambda: server.metrics()["octavo:kv_store_writes_total"] >= 1)
+                    server.process.kill()
+                with self.server(*store, name=name) as server:
+                    bits, answer = self.ask(server, question)
+                    self.assertEqual(bits, expected)
+                    self.assertGreaterEqual(answer["usage"]["prompt_tokens_details"]["stored_tokens"], 128)
+                    self.assertEqual(server.metrics()["octavo:pictures_encoded_total"], 0)
+                    other = self.question([self.pictures[1], self.pictures[0]], ["A" * 20, "B" * 20, "C" * 20])
+                    _, answer = self.ask(server, other)
+                    self.assertLess(answer["usage"]["prompt_tokens_details"].get("stored_tokens", 0), 32)
+
     def test_a_raw_prompt_of_the_same_text_has_the_same_bits(self):
         mark = "<|vision_start|><|image_pad|><|vision_end|>"
         data = [base64.b64encode(picture).decode() for picture in self.pictures]
