@@ -44,8 +44,8 @@ struct HeldBlock {
 struct PrefixName {
   std::string domain = {};  // for people, who see its first kMaxDomainBytes; the chain's root has it
   BlockHash root = {};
-  std::vector<BlockHash> hashes;  // [blocks]
-  std::vector<TokenId> tokens;    // [blocks][block_size]
+  std::vector<BlockHash> hashes;      // [blocks]
+  std::vector<TokenId> tokens;        // [blocks][block_size]
   std::vector<GivenRows> given = {};  // those of its rows that are places in pictures, as RowSource has them
 
   RowSource rows() const { return {tokens, given}; }

@@ -174,9 +174,7 @@ std::size_t RunHeader::num_payloads() const {
   return sum;
 }
 
-std::uint64_t RunHeader::header_bytes() const {
-  return size_of(fixed_of(*this), num_payloads());
-}
+std::uint64_t RunHeader::header_bytes() const { return size_of(fixed_of(*this), num_payloads()); }
 
 std::uint64_t RunHeader::file_bytes() const {
   std::uint64_t bytes = header_bytes() + snapshot_bytes;

@@ -236,6 +236,9 @@ class Found(Seeing):
         options = ("--chat-template-file", self.folder / "template.jinja", "--image-min-tokens", "1")
         with Server(*options, model=folder / "model-F32.gguf") as server:
             self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+            told = [line for line in server.messages().splitlines() if "passed over" in line]
+            self.assertEqual(len(told), 1, "another model's is no news")
+            self.assertIn("mmproj-damaged-F32.gguf", told[0])
         (folder / "mmproj-F16.gguf").symlink_to(self.towers["tiny-qwen35"])
         with Server(*options, model=folder / "model-F32.gguf") as server:
             self.assertTrue(json.loads(server.get("/props")[2])["modalities"]["vision"])
@@ -301,6 +304,17 @@ class Folders(Seeing):
             with Server(*args, "--chat-template-file", self.folder / "template.jinja", model=folder) as server:
                 self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
                 self.ask(server, [{"role": "user", "content": [text_part("A")]}])
+                self.assertNotIn("passed over", server.messages())
+
+    def test_a_damaged_encoder_in_a_folder_is_told_and_the_text_is_read(self):
+        folder = self.write_folder("tiny-qwen35")
+        config = json.loads((folder / "config.json").read_text())
+        config["vision_config"]["depth"] = "two"
+        (folder / "config.json").write_text(json.dumps(config))
+        with Server("--chat-template-file", self.folder / "template.jinja", model=folder) as server:
+            self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+            self.ask(server, [{"role": "user", "content": [text_part("A")]}])
+            self.assertRegex(server.messages(), "an encoder of pictures was passed over: .*depth")
 
     def test_convert_writes_either_or_both_and_quantize_makes_encoders_smaller(self):
         folder, out = self.write_folder("tiny-qwen3vl"), self.folder / "converted"
