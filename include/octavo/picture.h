@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace octavo {
 
@@ -33,6 +34,8 @@ struct VisionInfo {
   /// Tokens of a picture: the fewest and the most that it becomes by itself, and the most that it may be asked for.
   int min_tokens = 0, max_tokens = 0, most_tokens = 0;
   std::uint64_t weight_bytes = 0;  // of its encoder
+  /// Errors of encoders beside the model, or in its folder, that would have been its own and cannot be read.
+  std::vector<std::string> passed_over = {};
 
   bool sees() const { return !family.empty(); }
 };

@@ -84,6 +84,11 @@ struct Request {
   /// Tokens that the answer is expected to be or to follow, such as a text that it changes little of. What agrees is
   /// drafted, and comes sooner; the tokens never change an answer.
   std::vector<TokenId> prediction = {};
+  /// Tokens that an answer to this request had when it broke off: they count as its first ones. They are computed at
+  /// the prompt's speed and told before the next one is drawn (TokenEvent::is_resumed), without log-probabilities; with
+  /// the same seed the answer goes on as it would have. Only with one choice and without Mirostat, whose bound follows
+  /// from every draw. Fewer than the answer may have, and none of them may have ended it.
+  std::vector<TokenId> resumed_tokens = {};
   /// Answers to make of the one prompt, 1 to kMaxChoices and at most as many as advance in one step (max_sequences and
   /// max_step_tokens). The prompt is computed once; each choice then goes on alone and ends with an event of its own.
   /// Choice i is drawn as index first_choice + i, and is the answer that a request of one choice with that
@@ -205,6 +210,7 @@ struct TokenEvent {
   std::string_view reasoning = {};  // with ReasoningMode::kSplit: the text of reasoning, in whole characters
   bool is_reasoning = false;        // the token was drawn between an opening mark and the end of the closing one
   bool is_text = true;              // the token is no control token
+  bool is_resumed = false;          // the token is one of Request::resumed_tokens
   std::size_t other_bytes = 0;      // bytes of this and earlier tokens that are not in `bytes`: they were shown as
                                     // reasoning now, or dropped with a mark
   FinishReason finish = FinishReason::kNone;

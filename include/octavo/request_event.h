@@ -32,6 +32,7 @@ struct RequestEvent {
         reasoning(event.reasoning),
         is_reasoning(event.is_reasoning),
         is_text(event.is_text),
+        is_resumed(event.is_resumed),
         other_bytes(event.other_bytes),
         finish(event.finish),
         stats(event.stats) {}
@@ -48,6 +49,7 @@ struct RequestEvent {
   std::string reasoning = {};
   bool is_reasoning = false;
   bool is_text = true;
+  bool is_resumed = false;
   std::size_t other_bytes = 0;
   FinishReason finish = FinishReason::kNone;
   RequestStats stats = {};  // set with `finish`

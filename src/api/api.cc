@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/answers/resumed_writer.h"
 #include "api/fields/image_placeholder.h"
 #include "api/llama/llama_answer.h"
 #include "api/llama/llama_request.h"
@@ -38,8 +39,10 @@ ApiResult<CompletionCall> parse_by(const boost::json::object& body, const ApiCon
 
 std::unique_ptr<AnswerWriter> openai_writer(const NewAnswer& answer) {
   const std::string_view prefix = answer.call.is_chat ? "chatcmpl-" : "cmpl-";
-  return std::make_unique<CompletionResponse>(answer.call, answer.words, answer.model,
-                                              std::string(prefix) + std::string(answer.id), answer.created);
+  auto writer = std::make_unique<CompletionResponse>(answer.call, answer.words, answer.model,
+                                                     std::string(prefix) + std::string(answer.id), answer.created);
+  if (!answer.call.resumption) return writer;
+  return std::make_unique<ResumedWriter>(std::move(writer), *answer.call.resumption, answer.call.stream);
 }
 
 std::unique_ptr<AnswerWriter> messages_writer(const NewAnswer& answer) {

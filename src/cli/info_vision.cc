@@ -151,7 +151,7 @@ boost::json::object to_json(const ModelSource& source, const VisionReport& repor
 std::unique_ptr<const ModelSource> find_encoder(const std::filesystem::path& path, const ModelSource& model) {
   EngineOptions options;
   options.model_path = path;
-  std::optional<PictureFile> found = PictureFile::find(options, model);
+  std::optional<PictureFile> found = FoundPictures::find(options, model).file;
   return found ? std::move(found->source) : nullptr;
 }
 

@@ -99,10 +99,12 @@ Result<int> verify(const std::string& folder, const VerifyOptions& options, Cont
   OCTAVO_TRY(const AddressDigest address, only_address(scratch.path()));
   OCTAVO_TRY(const StoreSample sample, sample_store(folder, address, to_size(options.sample)));
   const Verified verified = verify_sample(*engine, sample, scratch.path(), address);
-  context.out << fmt::format("files: compared {} of {}, damaged {}, without their beginning {}, not computed {}\n",
-                             verified.files, sample.files, sample.damaged, sample.incomplete, verified.not_computed)
-              << fmt::format("blocks: compared {}, different {}\n", verified.blocks.compared, verified.blocks.different)
-              << std::flush;
+  context.out
+      << fmt::format(
+             "files: compared {} of {}, damaged {}, without their beginning {}, with pictures {}, not computed {}\n",
+             verified.files, sample.files, sample.damaged, sample.incomplete, sample.seeing, verified.not_computed)
+      << fmt::format("blocks: compared {}, different {}\n", verified.blocks.compared, verified.blocks.different)
+      << std::flush;
   OCTAVO_TRY(const int code, finish_output(context));
   return sample.damaged > 0 || verified.blocks.different > 0 ? 1 : code;
 }

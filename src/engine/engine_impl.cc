@@ -171,9 +171,10 @@ Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
   const RequestId id = next_id_++;
   try {
     const auto num_tokens = static_cast<std::int64_t>(request.tokens.size()) * request.num_choices +
-                            static_cast<std::int64_t>(request.prediction.size());
+                            static_cast<std::int64_t>(request.prediction.size() + request.resumed_tokens.size());
     OCTAVO_TRY(QueueUsage::Place place, queue_.enter(request.owner, num_tokens));
-    std::unique_ptr<ActiveRequest> active = maker_.make(id, std::move(request), std::move(on_event), max_generated);
+    OCTAVO_TRY(std::unique_ptr<ActiveRequest> active,
+               maker_.make(id, std::move(request), std::move(on_event), max_generated));
     active->place = std::move(place);
     if (driver_.submit(active)) return id;
     if (driver_.is_closed()) return draining();

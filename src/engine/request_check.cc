@@ -118,6 +118,20 @@ Result<void> check_choices(const Request& request, const RequestLimits& limits) 
   return {};
 }
 
+Result<void> check_resumed(const Request& request, int max_generated, const RequestLimits& limits) {
+  if (request.resumed_tokens.empty()) return {};
+  if (std::cmp_greater_equal(request.resumed_tokens.size(), max_generated))
+    return fail("resumed_tokens: found {}, expected fewer than the {} that the answer may have",
+                request.resumed_tokens.size(), max_generated);
+  if (request.num_choices != 1)
+    return fail("resumed_tokens: found {} beside {} choices, expected one", request.resumed_tokens.size(),
+                request.num_choices);
+  if (request.sampling.mirostat.version != 0)
+    return fail("resumed_tokens: found {} beside Mirostat, whose next draw depends on how surprising they were",
+                request.resumed_tokens.size());
+  return check_tokens("resumed_tokens", request.resumed_tokens, limits.num_drawable);
+}
+
 Result<void> check_queueing(const Request& request) {
   if (request.priority < -kMaxPriority || request.priority > kMaxPriority) {
     return fail("priority: found {}, expected {} to {}", request.priority, -kMaxPriority, kMaxPriority);
@@ -204,6 +218,7 @@ Result<int> check_request(const Request& request, const RequestLimits& limits) {
   OCTAVO_TRY_VOID(check_drafts(request, limits));
   OCTAVO_TRY_VOID(check_choices(request, limits));
   OCTAVO_TRY_VOID(check_endings(request, max_generated, limits));
+  OCTAVO_TRY_VOID(check_resumed(request, max_generated, limits));
   OCTAVO_TRY_VOID(check_reasoning(request.reasoning, limits));
   OCTAVO_TRY_VOID(check_queueing(request));
   OCTAVO_TRY_VOID(check_pictures(request, limits));

@@ -1,9 +1,11 @@
 #include "engine/request_maker.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/to_size.h"
+#include "engine/answers/choice_pool.h"
 
 namespace octavo {
 
@@ -14,8 +16,8 @@ RequestMaker::RequestMaker(const ModelTextImpl& text, BlockHashing hashing, cons
     if (text_.words().is_end_of_generation(token)) end_tokens_.push_back(token);
 }
 
-std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request, TokenCallback on_event,
-                                                  int max_generated) const {
+Result<std::unique_ptr<ActiveRequest>> RequestMaker::make(RequestId id, Request request, TokenCallback on_event,
+                                                          int max_generated) const {
   auto active = std::make_unique<ActiveRequest>();
   active->id = id;
   active->submitted = Choice::Clock::now();
@@ -55,7 +57,43 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   active->num_active = request.num_choices;
   fill_prompt(request, *active);
   if (active->constraint != nullptr) find_first_mask(*active);
+  if (!request.resumed_tokens.empty()) OCTAVO_TRY_VOID(resume(*active));
   return active;
+}
+
+/// The choice begins here, on the caller's thread, and follows the tokens that it had. The prompt has them behind its
+/// own: they are computed as it is.
+Result<void> RequestMaker::resume(ActiveRequest& active) const {
+  active.choices.front() = std::make_unique<Choice>(text_.words());
+  Choice& choice = *active.choices.front();
+  begin_choice(choice, active, 0, hashing_.block_size);
+  const std::span<const TokenId> resumed =
+      std::span(active.prompt.tokens).subspan(to_size(active.prompt.params.prompt_tokens));
+  std::vector<TokenId>& tokens = choice.sequence.tokens;
+  tokens.resize(tokens.size() - resumed.size());
+  active.resumed.reserve(resumed.size());
+  for (std::size_t i = 0; i < resumed.size(); ++i) {
+    tokens.push_back(resumed[i]);
+    const AppendedToken appended = choice.follow(active, text_.words());
+    if (!appended.is_allowed)
+      return fail("resumed_tokens[{}]: found {}, which {} does not allow there", i, resumed[i],
+                  active.constraint->name());
+    if (appended.finish != FinishReason::kNone)
+      return fail("resumed_tokens[{}]: found {}, which ends the answer, expected tokens after which it goes on", i,
+                  resumed[i]);
+    active.resumed.emplace_back(TokenEvent{.token = resumed[i],
+                                           .logprob = std::numeric_limits<float>::quiet_NaN(),
+                                           .text = appended.shown.text,
+                                           .bytes = appended.shown.bytes,
+                                           .reasoning = appended.shown.reasoning,
+                                           .is_reasoning = appended.is_reasoning,
+                                           .is_text = choice.text.is_text(resumed[i]),
+                                           .other_bytes = appended.shown.other_bytes});
+  }
+  if (!choice.is_constrained()) return {};
+  std::ranges::fill(choice.mask.bits, MaskWord{0});
+  choice.mask.set(choice.constraint.allow(choice.mask.bits));
+  return {};
 }
 
 /// Runs on the caller's thread. The mask was found when the constraint was compiled, and is mostly still kept.
@@ -108,6 +146,7 @@ void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   prompt.params.owner = active.owner;
   prompt.tokens = std::move(request.tokens);
   prompt.params.prompt_tokens = static_cast<int>(prompt.tokens.size());
+  prompt.tokens.insert(prompt.tokens.end(), request.resumed_tokens.begin(), request.resumed_tokens.end());
   // The last token is computed whatever is cached. A pinned prompt is one that others go on from.
   prompt.params.generation_prompt_tokens = std::max(request.pins ? 0 : 1, request.generation_prompt_tokens);
   prompt.params.samples = active.endings.max_generated != 0;

@@ -20,9 +20,10 @@ class RequestMaker {
   /// `pictures`: null where the model reads texts alone; it must outlive this, too.
   RequestMaker(const ModelTextImpl& text, BlockHashing hashing, const VectorRules& vectors, PictureVectors* pictures);
 
-  /// A request that begins to count its time; its choices generate at most `max_generated` tokens each. Throws
-  /// std::bad_alloc.
-  std::unique_ptr<ActiveRequest> make(RequestId id, Request request, TokenCallback on_event, int max_generated) const;
+  /// A request that begins to count its time; its choices generate at most `max_generated` tokens each. Errors: tokens
+  /// of an answer that broke off which cannot have been its beginning. Throws std::bad_alloc.
+  Result<std::unique_ptr<ActiveRequest>> make(RequestId id, Request request, TokenCallback on_event,
+                                              int max_generated) const;
 
  private:
   ReasoningView view_of(const Request& request, std::span<const TokenId> shown) const;
@@ -31,6 +32,7 @@ class RequestMaker {
   void fill_prompt(Request& request, ActiveRequest& active) const;
   void fill_pictures(const Request& request, Sequence& prompt) const;
   void find_first_mask(ActiveRequest& active) const;
+  Result<void> resume(ActiveRequest& active) const;
 
   const ModelTextImpl& text_;
   std::vector<TokenId> end_tokens_;  // that may be drawn

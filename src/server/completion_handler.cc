@@ -205,7 +205,7 @@ ApiResult<void> CompletionHandler::hold(const CompletionCall& call) {
   return {};
 }
 
-ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
+asio::awaitable<ApiResult<void>> CompletionHandler::submit(CompletionCall& call) {
   progress_.emplace(call, shared_.options.engine.draft != DraftMode::kOff);
   if (call.stream) {
     heartbeat_.emplace(call, progress_->prompts(),
@@ -221,7 +221,11 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   };
   prompts.on_event = [queue = queue_](std::size_t prompt, const TokenEvent& event) { queue->push(prompt, event); };
   run_ = std::make_shared<CallRun>(model_.engine(), std::move(prompts));
-  return submit_more();
+  if (!call.resumption) co_return submit_more();
+  // Whatever follows an answer's tokens follows those that it had, and they may be many.
+  auto work = [run = run_] { return run->go_on(run); };
+  const Result<void> done = co_await run_on(shared_.bodies.threads(), work);
+  co_return done ? ApiResult<void>() : std::unexpected(to_api_error(done.error()));
 }
 
 ApiResult<void> CompletionHandler::submit_more() {
@@ -264,7 +268,7 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
     writer_ = writer.get();
     if (!call->stream) writer->leave_work();
     if (call->keep_alive) model_.set_keep_alive(*call->keep_alive);
-    ready = submit(*call);
+    ready = co_await submit(*call);
   }
   if (!run_ || run_->num_submitted() == 0) model_ = ModelLease();
   if (!ready) {
@@ -397,8 +401,22 @@ asio::awaitable<void> CompletionHandler::write_piece(AnswerWriter& writer) {
   }
 }
 
+asio::awaitable<bool> CompletionHandler::wait_for_status(AnswerWriter& writer) {
+  while (writer.may_be_refused() && !given_up_ && !connection_.hung_up()) {
+    take_items();
+    unsent_.bytes += write_items(writer);
+    if (items_.empty()) co_await connection_.wake().wait();
+  }
+  if (connection_.hung_up()) exchange_.record.status = 499;
+  if (!connection_.hung_up() && !given_up_ && writer.error() == nullptr) co_return true;
+  cancel();
+  if (!connection_.hung_up()) co_await shared_.responder.refuse(exchange_, given_up_ ? *given_up_ : *writer.error());
+  co_return false;
+}
+
 asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer, std::string_view content_type) {
   unsent_.bytes = writer.begin();
+  if (writer.may_be_refused() && !co_await wait_for_status(writer)) co_return;
   bool connected = co_await shared_.responder.begin_stream(exchange_, content_type);
   bool ended = false;
   while (connected && !ended) {

@@ -101,7 +101,7 @@ class CompletionHandler {
   /// Counts what the call holds for the answer. Error: it is too much.
   ApiResult<void> hold(const CompletionCall& call);
   /// Gives the engine the requests, of a call for vectors as many as may be in work at once. The call outlives them.
-  ApiResult<void> submit(CompletionCall& call);
+  asio::awaitable<ApiResult<void>> submit(CompletionCall& call);
   /// Goes on with those that were left. Error: the engine takes none, and none is in work.
   ApiResult<void> submit_more();
   /// The engine has told all ends that come.
@@ -109,6 +109,8 @@ class CompletionHandler {
   asio::awaitable<void> answer_whole(AnswerWriter& writer);
   asio::awaitable<void> write_piece(AnswerWriter& writer);
   asio::awaitable<void> answer_stream(AnswerWriter& writer, std::string_view content_type);
+  /// Takes events as long as the stream's first ones may be an error with a status of its own. False: it was.
+  asio::awaitable<bool> wait_for_status(AnswerWriter& writer);
   /// Counts what is about to be written of a stream. True: it is too much, and the error is in its place.
   bool hold_written(std::string& out, AnswerWriter& writer);
   /// The engine has pushed events, of so many bytes as wait now.

@@ -38,6 +38,8 @@ class AnswerWriter {
   virtual std::string heartbeat(std::string_view text) const {
     return fmt::format(": {}\n\n", text);  // a comment in every reader of server-sent events
   }
+  /// Streamed calls: events to come may still say that there is no answer, so that not even its status is sent.
+  virtual bool may_be_refused() const { return false; }
   /// Asks on_event() to leave to work() what may take long, in calls that are not streamed.
   virtual void leave_work() {}
   /// The numbers and characters that are left to be written; done() is false meanwhile.

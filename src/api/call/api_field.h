@@ -155,6 +155,8 @@ struct ApiContext {
   const UnfetchedPictures* unfetched = nullptr;  // of the body's; null: no address was asked for one
 };
 
+/// A seed for a request that names none, below 2^53: answers tell it, and readers of JSON may keep numbers as doubles.
+std::uint64_t drawn_seed();
 /// A request with what the server gives to those that say nothing.
 ApiRequest request_of(const ServedModel& model);
 

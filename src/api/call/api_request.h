@@ -19,6 +19,7 @@
 #include "api/call/answer_form.h"
 #include "api/call/answer_length.h"
 #include "api/call/custom_tools.h"
+#include "api/call/resumption.h"
 #include "api/call/vector_call.h"
 #include "api/call/warnings.h"
 #include "octavo/chat.h"
@@ -146,6 +147,7 @@ struct ApiRequest {
   std::string_view prompt_field = "prompt";
   AnswerLength length = {};
   bool is_seeded = false;                      // else each prompt draws from a seed of its own
+  std::optional<Resumption> resumption = {};   // of an answer that broke off
   std::optional<std::string> prediction = {};  // a text that the answer is expected to be near to
   std::vector<std::string> bad_words = {};     // texts that are not to be drawn
   std::optional<AskedConstraint> constraint = {};

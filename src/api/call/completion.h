@@ -99,6 +99,8 @@ struct CompletionCall : AnswerForm {
   Warnings warnings = {};                                    // Constraint's and the API's, which the answer shows
   std::vector<std::string> stop = {};                        // Request::stop, for answers that say at which they ended
   std::shared_ptr<const void> dry_breakers = {};             // ModelText::find_dry_breakers(), held for its requests
+  std::optional<std::uint64_t> seed = {};                    // of the request, if it is one
+  std::optional<Resumption> resumption = {};                 // of an answer that broke off
   std::string user_cache_salt = {};                          // cache_salt; the server joins it with the key's domain
   std::optional<std::chrono::milliseconds> keep_alive = {};  // ollama's: how long the model stays after this
 

@@ -146,7 +146,7 @@ void take_seed(FieldReader& reader, const ApiField& field) {
   const auto seed =
       reader.take(given.integer(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
   request.is_seeded = seed && *seed != kRandomSeed;
-  request.settings.sampling.seed = request.is_seeded ? static_cast<std::uint64_t>(*seed) : random_seed();
+  request.settings.sampling.seed = request.is_seeded ? static_cast<std::uint64_t>(*seed) : drawn_seed();
 }
 
 void take_top_k(FieldReader& reader, const ApiField& field) {

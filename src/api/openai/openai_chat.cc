@@ -15,6 +15,7 @@
 #include "api/fields/conversation_fields.h"
 #include "api/fields/draft_fields.h"
 #include "api/fields/openai_messages.h"
+#include "api/fields/resume_fields.h"
 #include "api/fields/sampling_fields.h"
 #include "api/prepare/prepare.h"
 #include "base/error.h"
@@ -125,6 +126,7 @@ ApiFields openai_chat_fields() {
                                     kChoiceFields,
                                     kUnsupportedFields,
                                     kDraftFields,
+                                    kResumeFields,
                                     kFormatFields,
                                     kConstraintFields,
                                     kGrammarFields,

@@ -15,6 +15,7 @@
 #include "api/fields/conversation_fields.h"
 #include "api/fields/draft_fields.h"
 #include "api/fields/reasoning_fields.h"
+#include "api/fields/resume_fields.h"
 #include "api/fields/sampling_fields.h"
 #include "api/prepare/prepare.h"
 #include "base/error.h"
@@ -203,10 +204,10 @@ void take_prompt(FieldReader& reader, const ApiField& field) {
 const FieldTable kCompletionFields = kCompletionRows;
 
 ApiFields openai_completion_fields() {
-  static const std::array tables = {kModelFields,       kStreamFields,     kSamplingFields,         kChoiceFields,
-                                    kUnsupportedFields, kDraftFields,      kFormatFields,           kConstraintFields,
-                                    kGrammarFields,     kCompletionFields, FieldTable(kPromptRows), kNoThinkingFields,
-                                    kPictureFields,     kHintFields};
+  static const std::array tables = {
+      kModelFields,   kStreamFields,     kSamplingFields, kChoiceFields,     kUnsupportedFields,      kDraftFields,
+      kFormatFields,  kConstraintFields, kGrammarFields,  kCompletionFields, FieldTable(kPromptRows), kNoThinkingFields,
+      kPictureFields, kResumeFields,     kHintFields};
   return tables;
 }
 

@@ -92,12 +92,11 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, std::shared_p
                                                 : "chat.completion";
   std::string& head = state_->head;
   if (call.stream) head += "data: ";
-  JsonWriter(head)
-      .begin_object()
-      .fields("id", id, "object", object, "created", created, "model", model.id, "system_fingerprint",
-              model.fingerprint)
-      .key("choices")
-      .begin_array();
+  JsonWriter json = JsonWriter(head).begin_object();
+  json.fields("id", id, "object", object, "created", created, "model", model.id, "system_fingerprint",
+              model.fingerprint);
+  if (call.seed) json.fields("seed", *call.seed);
+  json.key("choices").begin_array();
 
   state_->answers.resize(call.prompts.size() * to_size(call.n));
   for (std::size_t i = 0; call.tools != nullptr && i < state_->answers.size(); ++i)

@@ -50,6 +50,7 @@ void add_prompt(CompletionCall& call, std::vector<TokenId> tokens, std::string t
   ask_for_prompt_logits(call, prompt, request, info);
   call.prompts.push_back(std::move(prompt));
   request.logprobs = call.num_logprobs >= 0;
+  call.seed = call.requests.empty() ? std::optional(request.sampling.seed) : std::nullopt;
   call.requests.push_back(std::move(request));
 }
 
@@ -148,7 +149,22 @@ class Preparation {
     settle_reasoning();
     call_.constraint = std::move(asked_.constraint);
     predict();
-    return forbid_words();
+    OCTAVO_TRY_VOID(forbid_words());
+    return resume();
+  }
+
+  /// Mirostat's draws depend on the logits of the earlier ones, so that its tokens are drawn again.
+  ApiResult<void> resume() {
+    if (!asked_.resumption) return {};
+    const auto* texts = std::get_if<TextPrompts>(&asked_.prompt);
+    const std::size_t num_answers = to_size(call_.n) * (texts == nullptr ? 1 : texts->prompts.size());
+    if (num_answers != 1)
+      return std::unexpected(invalid_value(
+          "resume_from", fmt::format("resume_from: found a request for {} answers, expected one", num_answers)));
+    call_.resumption = std::move(asked_.resumption);
+    if (settings().sampling.mirostat.version != 0) call_.resumption->verifies = true;
+    if (!call_.resumption->verifies) settings().resumed_tokens = call_.resumption->tokens;
+    return {};
   }
 
   /// A prediction that no answer can be as long as is left alone: it is only a hint.

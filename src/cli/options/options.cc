@@ -502,6 +502,8 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
                     bits_name(info.bits), info.device);
   context.log->info("context: {} tokens, KV cache of up to {}, {} a token", info.max_context,
                     format_bytes(info.kv_arena_bytes), format_bytes(info.kv_bytes_per_token));
+  for (const std::string& why : info.vision.passed_over)
+    context.err << "octavo: an encoder of pictures was passed over: " << printable(why) << '\n' << std::flush;
   if (!names_encoder && info.vision.sees() && info.vision.file_name != info.file_name)
     context.err << "octavo: pictures are read by " << printable(info.vision.file_name)
                 << ", beside the model; --no-mmproj leaves it alone\n"

@@ -22,6 +22,7 @@
 #include "engine/text/dry_breakers.h"
 #include "engine/text/model_tokenizer.h"
 #include "octavo/engine.h"
+#include "octavo/request_event.h"
 #include "sampler/sampler.h"
 
 namespace octavo {
@@ -40,6 +41,14 @@ struct ChoiceTimes {
 
 struct ActiveRequest;
 
+/// What a token that was appended makes of its answer.
+struct AppendedToken {
+  AnswerText::Piece shown = {};
+  bool is_reasoning = false;
+  bool is_allowed = true;  // by the constraint
+  FinishReason finish = FinishReason::kNone;
+};
+
 /// The drafted tokens of a choice that had rows, and those of them that were drawn.
 struct DraftCounts {
   int num_tokens = 0, num_accepted = 0;
@@ -53,6 +62,10 @@ struct Choice {
   explicit Choice(const ModelTokenizer& words) : text(words) { top_logprobs.reserve(to_size(kMaxTopLogprobs)); }
   /// Becomes an answer to the request, in the memory that it has. It gets a sequence in the KV cache from its caller.
   void begin(const ActiveRequest& request, int index);
+  /// What the prompt has learned since begin(), of a choice that began with the request.
+  void take_over(const Sequence& prompt);
+  /// All that depends on the answer's tokens moves on by the last one of the sequence.
+  AppendedToken follow(const ActiveRequest& request, const ModelTokenizer& words);
 
   Sequence sequence;
   bool active = false;           // has a sequence in the KV cache; its last event is not out
@@ -136,6 +149,7 @@ struct ActiveRequest {
   std::vector<float> last_row;  // the logits that choices begin from which did not in the step that computed them
   int num_active = 0;           // choices that have not ended; at 0 the request is kept until the end of the step
   std::string error = {};       // RequestStats::error
+  std::vector<RequestEvent> resumed = {};  // of Request::resumed_tokens, until their choice begins
 
   /// The choice's token at `position` depends on this, beside its logits.
   DrawContext draw_context(const Choice& choice, int position, std::span<const MaskWord> allowed) const {

@@ -25,6 +25,7 @@ void Answers::append(const Sample& sample) {
   if (sample.choice == nullptr) return end(request, FinishReason::kFailed);
   Choice& choice = *sample.choice;
   const SampledToken& sampled = sample.token;
+  tell_resumed(request, choice);
   if (!choice.active) return;  // ended by a callback of this step
   if (sampled.token < 0) return end_without_token(request, choice);
   choice.surprise_bound = sampled.surprise_bound;
@@ -37,6 +38,23 @@ void Answers::append(const Sample& sample) {
     append_to(request, choice, {.token = known, .logprob = std::numeric_limits<float>::quiet_NaN()}, {});
   }
   if (request.constraint != nullptr) masks_.want(request, choice);
+}
+
+/// The tokens that the answer had before, when it begins.
+void Answers::tell_resumed(ActiveRequest& request, const Choice& choice) {
+  for (const RequestEvent& event : std::exchange(request.resumed, {})) {
+    if (!choice.active) return;  // ended by a callback
+    emit(request, choice,
+         {.token = event.token,
+          .logprob = event.logprob,
+          .text = event.text,
+          .bytes = event.bytes,
+          .reasoning = event.reasoning,
+          .is_reasoning = event.is_reasoning,
+          .is_text = event.is_text,
+          .is_resumed = true,
+          .other_bytes = event.other_bytes});
+  }
 }
 
 /// The constraint allows no token, or none that is known within its work and the memory that is left.
@@ -60,21 +78,9 @@ void Answers::append_to(ActiveRequest& request, Choice& choice, const SampledTok
   choice.sequence.tokens.push_back(sampled.token);
   ++counts_.generated_tokens;
   if (!choice.times.first_token) choice.times.first_token = Clock::now();
-  const bool is_reasoning = choice.text.is_inside_reasoning();
-  if (choice.constraint.is_on()) {
-    if (is_reasoning || request.opens_reasoning(choice, sampled.token)) {
-      choice.constraint.pass(sampled.token);
-    } else {
-      choice.constraint.accept(sampled.token);
-    }
-  }
-  FinishReason finish = finish_reason(request, choice, sampled.token);
-  const AnswerText::Piece shown = choice.text.push(sampled.token, finish == FinishReason::kStop,
-                                                   finish != FinishReason::kNone, request.stops_count(choice));
-  if (is_reasoning) ++choice.num_reasoning;
-  choice.budget.advance(is_reasoning, choice.reasoning_state());
-  if (choice.text.stop_text() >= 0) finish = FinishReason::kStop;
-  if (finish != FinishReason::kNone) requests_.retire(request, choice);
+  const AppendedToken appended = choice.follow(request, words_);
+  const AnswerText::Piece& shown = appended.shown;
+  if (appended.finish != FinishReason::kNone) requests_.retire(request, choice);
   emit(request, choice,
        {.token = sampled.token,
         .logprob = sampled.logprob,
@@ -82,10 +88,10 @@ void Answers::append_to(ActiveRequest& request, Choice& choice, const SampledTok
         .text = shown.text,
         .bytes = shown.bytes,
         .reasoning = shown.reasoning,
-        .is_reasoning = is_reasoning,
+        .is_reasoning = appended.is_reasoning,
         .is_text = choice.text.is_text(sampled.token),
         .other_bytes = shown.other_bytes,
-        .finish = finish});
+        .finish = appended.finish});
 }
 
 void Answers::end_without_draw(const Sequence& sequence) {
@@ -196,13 +202,6 @@ void Answers::emit_before_start(ActiveRequest& request, FinishReason reason) {
                                 .choice = request.choice_index(i),
                                 .finish = reason,
                                 .stats = request.stats_of_prompt()});
-}
-
-FinishReason Answers::finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const {
-  const EndingRules& endings = request.endings;
-  if (endings.ends_at(token, words_)) return FinishReason::kStop;
-  if (choice.constraint.is_on() && choice.constraint.must_stop()) return FinishReason::kStop;
-  return choice.num_generated() == endings.max_generated ? endings.at_limit : FinishReason::kNone;
 }
 
 void Answers::emit(ActiveRequest& request, const Choice& choice, TokenEvent event) {

@@ -42,11 +42,11 @@ class Answers {
   static void emit_before_start(ActiveRequest& request, FinishReason reason);
 
  private:
+  static void tell_resumed(ActiveRequest& request, const Choice& choice);
   void end_without_token(ActiveRequest& request, const Choice& choice);
   void append_to(ActiveRequest& request, Choice& choice, const SampledToken& sampled,
                  std::span<const TokenLogprob> top_logprobs);
   FinishReason pin(ActiveRequest& request);
-  FinishReason finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const;
   static void emit(ActiveRequest& request, const Choice& choice, TokenEvent event);
 
   const ModelTokenizer& words_;

@@ -11,12 +11,15 @@
 
 namespace octavo {
 
+/// A choice of the request that has the tokens of its prompt and room for all that it may generate, in blocks of
+/// `block_size`. It has no sequence in the KV cache. Throws std::bad_alloc.
+void begin_choice(Choice& choice, const ActiveRequest& request, int number, int block_size);
+
 class ChoicePool {
  public:
   explicit ChoicePool(const ModelTokenizer& words) : words_(words) { spares_.reserve(kMost); }
 
-  /// A choice of the request that has the tokens of its prompt and room for all that it may generate, in blocks of
-  /// `block_size`. It has no sequence in the KV cache. Throws std::bad_alloc.
+  /// One that begin_choice() made one of the request. Throws std::bad_alloc.
   std::unique_ptr<Choice> take(const ActiveRequest& request, int choice, int block_size);
   /// Keeps a choice, unless enough are kept.
   void keep(std::unique_ptr<Choice> choice);

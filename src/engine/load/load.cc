@@ -157,9 +157,13 @@ Result<void> add_pictures(PictureFile file, const EngineOptions& options, const 
   }
   Result<LoadedPictures> loaded =
       load_pictures(std::move(file), options, config, parts.text.words, isa, parts.resources->impl().threads);
-  if (!loaded && was_found) return {};  // it is another model's, or damaged: nobody asked for it
-  OCTAVO_TRY(LoadedPictures pictures, std::move(loaded));
   ModelInfo& info = parts.text.info;
+  if (!loaded && was_found) {  // it is another model's, or damaged: nobody asked for it
+    info.vision.passed_over.push_back(loaded.error().message);
+    return {};
+  }
+  OCTAVO_TRY(LoadedPictures pictures, std::move(loaded));
+  pictures.info.passed_over = std::move(info.vision.passed_over);
   info.vision = std::move(pictures.info);
   info.fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type),
                                         info.file_hash + pictures.rules.encoder_hash);
@@ -173,8 +177,7 @@ Result<void> add_pictures(PictureFile file, const EngineOptions& options, const 
 }
 
 /// The model on its device, and the facts about it.
-Result<void> load_model(const EngineOptions& options, IsaLevel isa, std::optional<PictureFile> pictures,
-                        EngineParts& parts) {
+Result<void> load_model(const EngineOptions& options, IsaLevel isa, FoundPictures pictures, EngineParts& parts) {
   const ModelSource& source = *parts.source;
   Resources::Impl& resources = parts.resources->impl();
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(source, Math(options.bits), options.max_context));
@@ -210,7 +213,8 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, std::optiona
   ModelInfo& info = parts.text.info;
   info = info_of(source, config, parts.runner->info(), isa, options);
   OCTAVO_TRY_VOID(read_named_prompts(source, config.architecture, config.name, info.embedding));
-  if (pictures) OCTAVO_TRY_VOID(add_pictures(std::move(*pictures), options, config, isa, parts));
+  parts.text.info.vision.passed_over = std::move(pictures.passed_over);
+  if (pictures.file) OCTAVO_TRY_VOID(add_pictures(std::move(*pictures.file), options, config, isa, parts));
   if (config.is_encoder) be_encoder(options, parts);
   info.work = std::move(work);
   info.num_threads = parts.resources->num_threads();
@@ -240,16 +244,16 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   EngineParts parts;
   OCTAVO_TRY(parts.source, open_model(options.model_path, options.stop, Math(options.bits)));
   OCTAVO_TRY_VOID(refuse_encoder_file(*parts.source));
-  std::optional<PictureFile> pictures;
+  FoundPictures pictures;
   if (!options.mmproj_path.empty()) {
-    OCTAVO_TRY(pictures, PictureFile::open(options));
+    OCTAVO_TRY(pictures.file, PictureFile::open(options));
   } else if (options.finds_mmproj) {
-    pictures = PictureFile::find(options, *parts.source);
+    pictures = FoundPictures::find(options, *parts.source);
   }
   TextParts& text = parts.text;
   OCTAVO_TRY(text.words,
              ModelTokenizer::load(*parts.source, options.require_words, options.chat_template, options.tokenizer_path,
-                                  options.stop, pictures ? pictures->marks() : PictureMarks()));
+                                  options.stop, pictures.file ? pictures.file->marks() : PictureMarks()));
   OCTAVO_TRY(text.sampling_defaults, sampling_defaults_of(*parts.source, text.words, options.generation_config));
   OCTAVO_TRY(text.rank_template, RankTemplate::load(*parts.source));
   text.words.add_end_tokens(text.sampling_defaults.end_tokens);

@@ -66,7 +66,7 @@ std::vector<std::filesystem::path> encoders_beside(const std::filesystem::path& 
   std::ranges::sort(found, [&](const fs::path& a, const fs::path& b) {
     return suits_better(a.filename().string(), b.filename().string(), bits);
   });
-  if (is_folder) found.insert(found.begin(), model);
+  if (is_folder && has_encoder(model)) found.insert(found.begin(), model);
   return found;
 }
 
@@ -107,7 +107,7 @@ TokenRange PictureFile::tokens(const EngineOptions& options) const {
   return {.min = std::min(min, max), .max = std::max(max, options.image_min_tokens)};
 }
 
-std::optional<PictureFile> PictureFile::find(const EngineOptions& options, const ModelSource& model) {
+FoundPictures FoundPictures::find(const EngineOptions& options, const ModelSource& model) {
   const auto number = [&](std::string_view key) {
     const std::string whole = fmt::format("{}.{}", model.get_string("general.architecture").value_or(""), key);
     return model.get_u64(whole).value_or(0);
@@ -116,17 +116,21 @@ std::optional<PictureFile> PictureFile::find(const EngineOptions& options, const
   const std::string sections =
       fmt::format("{}.rope.dimension_sections", model.get_string("general.architecture").value_or(""));
   if (model.find(sections) == nullptr) return {};
+  FoundPictures found;
   for (const std::filesystem::path& path : encoders_beside(options.model_path)) {
     EngineOptions with_it = options;
     with_it.mmproj_path = path;
-    Result<PictureFile> file = open(with_it);
-    if (!file || !file->config.check_fits(static_cast<int>(number("embedding_length")),
-                                          static_cast<int>(number("n_deepstack_layers"))))
-      continue;
-    file->was_found = true;
-    return std::move(*file);
+    Result<PictureFile> file = PictureFile::open(with_it);
+    if (!file) {
+      found.passed_over.push_back(file.error().message);
+    } else if (file->config.check_fits(static_cast<int>(number("embedding_length")),
+                                       static_cast<int>(number("n_deepstack_layers")))) {
+      file->was_found = true;
+      found.file = std::move(*file);
+      break;
+    }
   }
-  return {};
+  return found;
 }
 
 Result<PictureFile> PictureFile::open(const EngineOptions& options) {

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/isa_level.h"
 #include "base/thread_pool.h"
@@ -21,8 +23,6 @@ namespace octavo {
 struct PictureFile {
   /// That of options.mmproj_path. Errors: those of the file and its keys; limits of the options out of order.
   static Result<PictureFile> open(const EngineOptions& options);
-  /// One that lies beside the model, or in its folder, and fits it, if the model sees (EngineOptions::finds_mmproj).
-  static std::optional<PictureFile> find(const EngineOptions& options, const ModelSource& model);
 
   /// The tokens of a picture where a request does not say.
   TokenRange tokens(const EngineOptions& options) const;
@@ -32,6 +32,15 @@ struct PictureFile {
   VisionConfig config;
   const PictureFamily* family = nullptr;
   bool was_found = false;  // nobody named it
+};
+
+/// What lies beside a model, or in its folder.
+struct FoundPictures {
+  /// The best that fits, if the model sees (EngineOptions::finds_mmproj).
+  static FoundPictures find(const EngineOptions& options, const ModelSource& model);
+
+  std::optional<PictureFile> file = {};
+  std::vector<std::string> passed_over = {};  // errors of those that cannot be read
 };
 
 struct LoadedPictures {

@@ -21,7 +21,7 @@ Result<PictureFile> file_of(const EngineOptions& options) {
     named.mmproj_path = options.model_path;
     return PictureFile::open(named);
   }
-  std::optional<PictureFile> found = PictureFile::find(options, *model);
+  std::optional<PictureFile> found = FoundPictures::find(options, *model).file;
   if (!found)
     return fail("{}: found no encoder of pictures that fits beside the model, expected one (--mmproj FILE)",
                 model->name());

@@ -80,6 +80,7 @@ void PictureVectors::collect() {
   counts_.encode_s += job->seconds;
   kept_.push_back({.rows = job->rows, .vectors = std::move(job->vectors), .last_turn = turn_});
   job->rows->vectors = kept_.back().vectors.data();
+  job->rows->encode_s = job->seconds;
 }
 
 /// Those of a sequence that have rows to compute: what is there is needed, what is not is wanted.

@@ -17,6 +17,7 @@ struct PictureRows {
   std::int32_t row_floats = 0;                          // of a token's vectors
   const float* vectors = nullptr;                       // [tokens, row_floats]; nullptr: not computed, or given up
   std::int32_t num_encoded = 0;                         // tokens, as far as their encoder has told
+  double encode_s = 0;                                  // that its encoder took; 0: it has not been encoded
   bool has_failed = false;                              // they cannot be computed
 };
 

@@ -42,10 +42,9 @@ class ScopedSequence {
   bool is_held_ = true;
 };
 
-/// Nobody else finds the blocks of other sequences, or could tell what their rows were.
+/// Nobody else finds the blocks of other sequences.
 bool can_be_stored(const Sequence& sequence) {
-  return sequence.may_use_cache() && !sequence.params.is_whole && !sequence.rows().has_given() &&
-         sequence.chain.size() > 0;
+  return sequence.may_use_cache() && !sequence.params.is_whole && sequence.chain.size() > 0;
 }
 
 }  // namespace
@@ -96,11 +95,17 @@ bool StoredPrefixes::pays(const Sequence& sequence, int known, const KvStore::Fo
   const int block_size = parts_.kv.block_size();
   const int end = std::min(found.num_blocks * block_size, sequence.num_tokens());
   const double read_s = parts_.store.read_latency_s() + static_cast<double>(found.bytes) / parts_.store.read_rate();
-  return read_s < kReadShare * compute_s(known * block_size, end);
+  return read_s < kReadShare * compute_s(sequence, known * block_size, end);
 }
 
-double StoredPrefixes::compute_s(int first, int end) const {
-  return parts_.cost.predict_ms(parts_.cost.work(first, end - first, 0)) / kMsPerS;
+/// The time that rows [first, end) would take, with the encoding of their pictures as far as it is known.
+double StoredPrefixes::compute_s(const Sequence& sequence, int first, int end) const {
+  double sum = parts_.cost.predict_ms(parts_.cost.work(first, end - first, 0)) / kMsPerS;
+  for (std::size_t i = 0; i < sequence.given.rows.size(); ++i) {
+    const GivenRows& rows = sequence.given.rows[i];
+    if (rows.first < end && rows.end() > first) sum += sequence.given.pictures[i]->encode_s;
+  }
+  return sum;
 }
 
 /// The read that brings the block behind the first `known` ones of a sequence; null: there is none.
@@ -169,10 +174,12 @@ bool StoredPrefixes::has_spare(std::span<const int> needed) {
 PrefixName StoredPrefixes::name_of(const Sequence& sequence, int num_blocks) const {
   const auto count = to_size(num_blocks), tokens = count * to_size(parts_.kv.block_size());
   const std::span<const BlockHash> hashes = sequence.chain.hashes().first(count);
-  return {.domain = std::string(sequence.params.cache_domain),
-          .root = sequence.chain.root_hash(),
-          .hashes = {hashes.begin(), hashes.end()},
-          .tokens = {sequence.tokens.begin(), sequence.tokens.begin() + static_cast<std::ptrdiff_t>(tokens)}};
+  PrefixName name{.domain = std::string(sequence.params.cache_domain),
+                  .root = sequence.chain.root_hash(),
+                  .hashes = {hashes.begin(), hashes.end()},
+                  .tokens = {sequence.tokens.begin(), sequence.tokens.begin() + static_cast<std::ptrdiff_t>(tokens)}};
+  sequence.rows().first(tokens).for_given([&](const GivenRows& rows) { name.given.push_back(rows); });
+  return name;
 }
 
 /// The blocks of a sequence from `first` on in each group, and its state.
@@ -191,7 +198,7 @@ std::vector<HeldBlock> StoredPrefixes::held_blocks(SequenceId kv, int first) con
 
 void StoredPrefixes::write(const Sequence& sequence) {
   if (!can_be_stored(sequence) || moves_.size() >= kMostMoves) return;
-  if (compute_s(0, sequence.num_computed) < min_compute_s_ || !parts_.store.takes_writes()) return;
+  if (compute_s(sequence, 0, sequence.num_computed) < min_compute_s_ || !parts_.store.takes_writes()) return;
   try {
     ScopedSequence held(parts_.kv, sequence);
     const int num_blocks = held.attach(sequence);
@@ -234,7 +241,7 @@ void StoredPrefixes::end(KvStore::Job job, bool is_ok) {
 }
 
 void StoredPrefixes::publish(Move& read) {
-  const Result<void> published = parts_.kv.publish(read.kv, read.name.tokens, read.chain);
+  const Result<void> published = parts_.kv.publish(read.kv, read.name.rows(), read.chain);
   OCTAVO_CHECK(published.has_value(), "{}", published.error().message);
   parts_.kv.keep_checkpoint(read.kv, static_cast<int>(read.waiting.size()));
   parts_.scheduler.count_publication();

@@ -78,7 +78,7 @@ class StoredPrefixes final : public PrefixReads {
   };
 
   bool pays(const Sequence& sequence, int known, const KvStore::Found& found) const;
-  double compute_s(int first, int end) const;
+  double compute_s(const Sequence& sequence, int first, int end) const;
   Move* read_of(const Sequence& sequence, int known);
   bool begin_read(Sequence& sequence, SequenceId kv, int known, int num_blocks);
   void begin(KvStore::Job job, Move move);
