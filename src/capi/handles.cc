@@ -84,16 +84,14 @@ void Handles::close_all() {
     {
       const std::lock_guard lock(mutex_);
       if (objects_.empty()) return;
-      object =
-          std::move(objects_.begin()->second);  // a model, made earlier, before its servers: these wait for requests
+      object = std::move(objects_.begin()->second);  // models, made first, before their servers, which would wait
       objects_.erase(objects_.begin());
     }
     if (object->is_closable()) {
       object->close();
     } else {
       object->abandon();
-      new std::shared_ptr<Handled>(
-          std::move(object));  // leaked: exit() in a callback, which its thread may be inside of
+      new std::shared_ptr<Handled>(std::move(object));  // leaked: exit() in a callback, perhaps inside the object
     }
   }
 }

@@ -1,8 +1,8 @@
 // The table of handles: the object of each number that callers have. A number is never used twice, so one that was
 // closed is known as such, and so is one of the process that this one was forked from.
-// There is one table in a process, and it lives as long as the process; any thread. Whoever has found an object holds
-// it, so that a call ends in peace when another thread closes what it works on.
-// ends in peace when another thread closes what it works on.
+//
+// A process has one table, which lives as long as the process; any thread. Whoever has found an object holds it, so
+// that a call ends in peace when another thread closes what it works on.
 #pragma once
 
 #include <expected>
@@ -63,8 +63,7 @@ class Handles {
   std::mutex mutex_;
   octavo_handle next_ = 1;
   std::map<octavo_handle, std::shared_ptr<Handled>> objects_;
-  std::map<octavo_handle, std::shared_ptr<Handled>>
-      of_parents_;  // the parent's, never closed: their threads are in the parent
+  std::map<octavo_handle, std::shared_ptr<Handled>> of_parents_;  // never closed: their threads are in the parent
 };
 
 }  // namespace octavo::capi

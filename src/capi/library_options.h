@@ -24,11 +24,9 @@ struct RefusedOptions {
 
 class LibraryOptions {
  public:
-  /// Reads the options of a model and its requests. Errors: those of cli::parse_arguments(); an option of servers
-  /// alone.
+  /// Reads the options of a model and its requests. Errors: those of parse_arguments(); an option of servers alone.
   static Result<std::unique_ptr<LibraryOptions>> read(const octavo_load_options& options);
-  /// Reads the options of a server whose model is loaded. Errors: those of cli::parse_arguments(); an option of
-  /// loading.
+  /// Reads the options of a server whose model is loaded. Errors: those of parse_arguments(); an option of loading.
   static Result<std::unique_ptr<LibraryOptions>> read_of_server(std::span<const char* const> words);
 
   cli::ServeOptions& serve() { return serve_; }

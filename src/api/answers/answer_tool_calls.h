@@ -57,8 +57,7 @@ class AnswerToolCalls {
   std::size_t held_bytes_ = 0;
 };
 
-/// Writes a message's content, refusal and calls. A message that only calls has no content. Null `calls`: it may call
-/// none.
+/// Writes a message's content, refusal and calls. A message that only calls has no content. `calls` may be null.
 void write_content(std::string_view text, const AnswerToolCalls* calls, JsonWriter json);
 
 }  // namespace octavo

@@ -190,8 +190,7 @@ void AnswerLogprobs::write_completion(const Entry& entry) {
   }
 }
 
-// Alternatives are an object by text: of two tokens with the same text the likelier stays. The drawn one is always
-// there.
+// An object of alternatives by their text: of two tokens with one text the likelier counts. The drawn token is in it.
 void AnswerLogprobs::write_alternatives(const Entry& entry) {
   JsonWriter json(top_);
   std::vector<std::string> names;
