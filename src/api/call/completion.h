@@ -31,9 +31,9 @@ namespace octavo {
 
 /// The values that a server gives to requests that leave them out, and the most that requests may ask for.
 struct RequestPolicy {
-  int max_choices = kMaxChoices;  // the most choices of one prompt: as many as can advance in one step
-  int max_tokens = 0;             // for answers to requests that name no limit; 0: none
-  int reasoning_budget = -1;      // for chats that name none; -1: any number of tokens
+  int max_choices = kMaxChoices;                             // of one prompt: as many as can advance in one step
+  int max_tokens = 0;                                        // for answers to requests that name no limit; 0: none
+  int reasoning_budget = -1;                                 // for chats that name none; -1: any number of tokens
   ReasoningMode reasoning_mode = ReasoningMode::kSplit;      // for chats that name no format
   bool embeds = false;                                       // models that write text make vectors, too
   int norm = 2;                                              // normalize()'s argument, where a request gives none
@@ -95,11 +95,11 @@ struct CompletionCall : AnswerForm {
   /// The constraint of the requests until compile_constraint() has compiled it; none: there was none, or it is
   /// compiled.
   std::optional<AskedConstraint> constraint = {};
-  std::vector<CallPrompt> prompts = {};           // one for each request
-  Warnings warnings = {};                         // the constraint's and the API's, which the answer shows
-  std::vector<std::string> stop = {};             // Request::stop, for answers that say which stop text ended them
-  std::shared_ptr<const void> dry_breakers = {};  // ModelText::find_dry_breakers(), held for its requests
-  std::string user_cache_salt = {};               // cache_salt; the server joins it with the key's domain
+  std::vector<CallPrompt> prompts = {};                      // one for each request
+  Warnings warnings = {};                                    // the constraint's and the API's, which the answer shows
+  std::vector<std::string> stop = {};                        // Request::stop, for answers that say which ended them
+  std::shared_ptr<const void> dry_breakers = {};             // ModelText::find_dry_breakers(), held for its requests
+  std::string user_cache_salt = {};                          // cache_salt; the server joins it with the key's domain
   std::optional<std::chrono::milliseconds> keep_alive = {};  // how long the model stays loaded after this call (ollama)
 
   /// The stop text of this RequestStats::stop_text; empty: none.
