@@ -18,8 +18,7 @@ std::string slug(std::string_view name);
 /// only where the file's says nothing: "model", "ggml-model-q4_0", a checksum.
 std::string model_id(const ModelInfo& info);
 
-/// Further names of the model: the `given` ones, the file's name, and that without ".gguf"; each once, and none is
-/// `id`.
+/// Further names of the model: the `given` ones, the file's name, and that without ".gguf"; each once, without `id`.
 std::vector<std::string> model_aliases(const ModelInfo& info, std::string_view id, std::span<const std::string> given);
 
 }  // namespace octavo

@@ -68,8 +68,7 @@ ApiResult<void> read_calls(const JsonCursor& calls, ChatMessage& message) {
   return {};
 }
 
-/// Reads the words of an assistant's message that stand in other members: a refusal, or the transcript of what was
-/// spoken.
+/// Reads the words of an assistant's message that other members have: a refusal, or the transcript of speech.
 void read_other_content(const JsonCursor& given, ChatMessage& message) {
   if (message.role != "assistant" || !message.content.empty() || !message.parts.empty()) return;
   if (const json::string* refusal = given["refusal"].if_string()) {

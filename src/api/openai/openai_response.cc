@@ -297,8 +297,8 @@ void CompletionResponse::State::write_token_ids(Answer& answer, JsonWriter json)
   answer.tokens.clear();
 }
 
-// Streams an event, unless it shows nothing: a token's text may wait for the rest of a character, or may become a stop
-// text.
+// Streams an event, unless it shows nothing because its text waits: for the rest of a character, or for what may become
+// a stop text.
 void CompletionResponse::State::stream(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown,
                                        std::string& out) {
   if (!std::exchange(answer.began, true)) begin_stream(index, answer, out);

@@ -204,8 +204,7 @@ class Preparation {
     return calls_tools ? hold_calls(asked_.tools, words_, call_) : ApiResult<void>();
   }
 
-  /// Settles whether reasoning is looked for: not in completions, nor for models that have none, where all text is
-  /// content.
+  /// Settles whether reasoning is looked for: not in completions, nor for models without it. All is content then.
   void settle_reasoning() {
     const ReasoningMode mode = settings().reasoning.mode;
     warn_of_thinking(asked_.thinking, words_.info(), std::holds_alternative<Conversation>(asked_.prompt),

@@ -11,8 +11,7 @@
 
 namespace octavo {
 
-/// The JSON of the answer. `model_type` is null where the model makes no vectors and ranks nothing: TEI has no such
-/// models.
+/// The JSON of the answer. `model_type` is null where the model makes no vectors and ranks nothing: TEI has none such.
 boost::json::object tei_info(std::string_view id, const ModelInfo& info, const RequestPolicy& policy);
 /// Whether `model_type` is not null. The function has the form of Serves.
 bool has_tei_type(const ModelInfo& info, const RequestPolicy& policy);
