@@ -33,16 +33,16 @@ struct alignas(8) Floats2 {
 // clang-format off
 // The definitions that both give:
 //
-// OCTAVO_GPU_KERNEL(threads, blocks) begins a kernel of blocks of so many threads, of which so many are to fit on a
-// multiprocessor; a kernel takes one struct by value and returns void OCTAVO_GPU_DEVICE begins a function that kernels
-// call
+//     OCTAVO_GPU_KERNEL(threads, blocks)  begins a kernel of blocks of so many threads, of which so many are to fit on a
+//                                         multiprocessor; a kernel takes one struct by value and returns void
+//     OCTAVO_GPU_DEVICE                   begins a function that kernels call
 //     OCTAVO_GPU_UNROLL, OCTAVO_GPU_KEEP_LOOP   stand before a loop
 //
 //     shared()                            the block's shared memory, aligned to 128 bytes
 //     thread(), block_x(), block_y(), grid_x()
 //     sync_block(), sync_warp()
-// pass(id), await(id) a named barrier (1 to 15) of two warps: one arrives and goes on, the other waits shuffle_xor(v,
-// mask) v of the lane whose number differs by the bits of mask
+//     pass(id), await(id)                 a named barrier (1 to 15) of two warps: one arrives and goes on, the other waits
+//     shuffle_xor(v, mask)                v of the lane whose number differs by the bits of mask
 //     copy16(to, from)                    begins a copy of 16 bytes into shared memory
 //     commit(), wait_copies<N>()          ends a group of the thread's copies; waits for all but its last N groups
 //     mma_u8, mma_s8, mma_u8u8, mma_s8u8  d = c + a b: 16 x 32 bytes times 32 x 8 bytes, exact sums of 32 bits. Lane
