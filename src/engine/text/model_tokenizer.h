@@ -24,9 +24,9 @@ class ModelTokenizer {
   ModelTokenizer() : why_none_{.message = "the model has no words", .kind = ErrorKind::kNoWords} {}
   explicit ModelTokenizer(std::unique_ptr<const ChatTokenizer> chat) : chat_(std::move(chat)) {}
 
-  /// ModelTokenizer that are missing or of an unknown kind are an error only if they are `required`; wrong ones always
-  /// are. `chat_template` is one to use instead of the file's own; empty: that one. So is `tokenizer_path`, a
-  /// tokenizer.json, whose errors are errors in any case. It ends with an error once a stop is asked for.
+  /// Loads the tokenizer. One that is missing or of an unknown kind is an error only if it is `required`; a wrong one
+  /// always is. `chat_template` replaces the file's own, unless empty, as does `tokenizer_path`, a tokenizer.json,
+  /// whose errors are errors in any case. It ends with an error once a stop is asked for.
   static Result<ModelTokenizer> load(const ModelSource& source, bool required, std::string_view chat_template,
                                      const std::filesystem::path& tokenizer_path, const std::stop_token& stop = {},
                                      const PictureMarks& marks = {});
