@@ -7,7 +7,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::uint64_t kStepsOfByte = 8;  // in an "$id" that is kept, resolved: a long one may be the base of many
+constexpr std::uint64_t kStepsOfByte = 8;  // of a resolved "$id" that is kept: a long one may be the base of many
 
 struct Uri {
   std::string_view scheme, authority, path, query;
