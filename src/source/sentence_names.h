@@ -1,4 +1,4 @@
-// Keys of what a folder of sentence-transformers says beside GGUF's own keys. Constants.
+// The keys for what a folder of sentence-transformers says beyond GGUF's own keys. Constants.
 #pragma once
 
 #include <string_view>
