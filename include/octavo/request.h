@@ -28,8 +28,8 @@ struct PromptProgress {
   int cached_tokens = 0;    // prompt tokens that other requests computed, before or meanwhile
   int computed_tokens = 0;  // tokens whose keys and values are there, cached ones included; preemption makes them
                             // fewer again
-  int encoded_tokens = 0;   // tokens of pictures behind them whose vectors are there; of the picture that is being
-                            // encoded a share
+  int encoded_tokens = 0;   // tokens of pictures after them whose vectors are there; of the picture that is being
+                            // encoded, a part
   double seconds = 0;       // time since the first step with rows of the prompt
 };
 
