@@ -131,7 +131,7 @@ std::optional<std::uint32_t> WordAutomaton::match_at(const std::uint8_t* symbols
   return match_end;
 }
 
-// An attempt that begins one symbol later fails too, if it comes to a state in which the failed one was there.
+// An attempt that begins one symbol later fails too, if at some place it is in the state that the failed one had there.
 std::uint32_t WordAutomaton::next_begin(const std::uint8_t* symbols, std::uint32_t begin, std::uint32_t end,
                                         std::uint64_t& num_steps) const {
   Entry state = look_up(kStart, symbols[begin]);
