@@ -77,7 +77,7 @@ std::string key_of(const ConstraintSource& source) {
   return key;
 }
 
-constexpr std::size_t kNameBytes = 60;  // of a source, in errors
+constexpr std::size_t kNameBytes = 60;  // the most bytes of a source in an error
 
 /// A text in quotes, cut to the whole characters for which there is room.
 std::string beginning(std::string_view text) {

@@ -19,7 +19,7 @@ namespace octavo {
 struct ConvolutionRows {
   const float* rows;    // the rows of all sequences in the step, `stride` floats apart
   const float* zeros;   // [width] the inputs before a sequence begins
-  std::int64_t stride;  // of the state's inputs, too
+  std::int64_t stride;  // the stride of the state's inputs, too
   std::int64_t width;
   int taps;
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr std::size_t kQuantizedPieceBytes = std::size_t{128} << 10;  // for 5 ms or so, in a type of four bits
-constexpr std::size_t kMostBuffersAhead = 64;                         // of a piece each: more than a round takes
+constexpr std::size_t kMostBuffersAhead = 64;                         // each has a piece: more than a round takes
 
 /// The panels from `begin` to `end` of a matrix.
 struct Piece {

@@ -32,7 +32,7 @@ class VisionEncoding {
   /// One part over all rows of patches, or of tokens.
   struct Task {
     Part part;
-    int index;               // of the layer, or of the merger's vector
+    int index;               // the number of the layer, or of the merger's vector
     std::uint64_t row_work;  // the multiply-adds of a row
   };
 

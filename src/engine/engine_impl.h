@@ -50,7 +50,7 @@ struct EngineParts {
   Scheduler::Limits limits;
   DraftOptions draft = {};
   IdleRelease::Times idle = {};
-  QueueUsage::Bounds queue_bounds;  // of requests that wait for their first row
+  QueueUsage::Bounds queue_bounds;  // the bounds of requests that wait for their first row
 };
 
 class EngineImpl final : public Engine {
@@ -96,7 +96,7 @@ class EngineImpl final : public Engine {
   QueueUsage queue_;  // destroyed after the requests
   Scheduler scheduler_;
   std::optional<StoredPrefixes> stored_;
-  StepPlan plan_;  // of the current step
+  StepPlan plan_;  // the plan of the current step
   Statistics statistics_;
   Drafting drafting_;
   RequestTable requests_;

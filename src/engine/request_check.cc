@@ -173,7 +173,7 @@ Result<void> check_pictures(const Request& request, const RequestLimits& limits)
   if (request.pictures.empty()) return {};
   if (limits.max_picture_tokens == 0)
     return fail("pictures: found {}, but the model reads texts alone", request.pictures.size());
-  std::int64_t end = 0;  // of the picture before
+  std::int64_t end = 0;  // the end of the picture before
   for (std::size_t i = 0; i < request.pictures.size(); ++i) {
     const PromptPicture& given = request.pictures[i];
     if (given.picture == nullptr || given.picture->pixels.rgb.empty() || given.count != given.picture->num_tokens())

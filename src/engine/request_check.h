@@ -16,7 +16,7 @@ struct RequestLimits {
   int max_choices = 0;   // the most sequences that advance in one step
   int max_pinned = 0;    // the most tokens of a prompt that can be pinned
   VectorRules vectors = {};
-  std::int64_t max_picture_tokens = 0;  // of one picture; 0: the model reads texts alone
+  std::int64_t max_picture_tokens = 0;  // the most tokens of a picture; 0: the model reads only texts
   TokenId placeholder = -1;             // the token that stands for a row of a picture
   const ModelTokenizer& words;          // without a vocabulary no text can end an answer
 };

@@ -33,7 +33,7 @@ class RequestMaker {
   void find_first_mask(ActiveRequest& active) const;
 
   const ModelTextImpl& text_;
-  std::vector<TokenId> end_tokens_;  // those that may be drawn
+  std::vector<TokenId> end_tokens_;  // end tokens that may be drawn
   const BlockHashing hashing_;       // copied for each use, so that any thread may use it
   const VectorRules vectors_;
   PictureVectors* const pictures_;

@@ -11,7 +11,7 @@ namespace octavo {
 struct VectorRules {
   bool is_encoder = false;           // requests generate nothing, and each is computed in one step
   Pooling pooling = Pooling::kLast;  // for requests that name none
-  Pooling of_head = Pooling::kLast;  // of the row that the ranking head reads
+  Pooling of_head = Pooling::kLast;  // the pooling that makes the row that the ranking head reads
   bool has_scores = false;           // the model has a ranking head
   int width = 0;                     // the floats of a row
   int num_token_types = 1;           // how many parts of a pair are told apart

@@ -44,7 +44,7 @@ class CardExperts {
   /// The sizes of the largest mixture.
   struct Room {
     int rows = 0, experts = 0, chosen = 0, shared_width = 0, slots = 0, items = 0;  // `rows`: those of a pass
-    std::int64_t width = 0, cols = 0;  // of an expert; the most columns of a matrix of experts
+    std::int64_t width = 0, cols = 0;  // the width of an expert; the most columns of a matrix of experts
 
     Room(const ModelConfig& config, LayerRange layers, int max_rows);
   };

@@ -17,10 +17,10 @@ namespace octavo::gpu {
 struct StreamItem {
   enum class Kind : std::uint32_t { kLaunch, kCopyToCard, kCopyToHost, kCopyOnCard };
   Kind kind = Kind::kLaunch;
-  std::uint32_t grid_x = 0, grid_y = 0, threads = 0, shared_bytes = 0;  // of a launch
-  std::uint32_t kernel = 0;                                             // of a launch: an index of the device's kernels
-  std::uint64_t bytes = 0;                                              // of the argument, or of the copy
-  std::uint64_t to = 0, from = 0;                                       // of a copy
+  std::uint32_t grid_x = 0, grid_y = 0, threads = 0, shared_bytes = 0;  // the shape of a launch
+  std::uint32_t kernel = 0;                                             // a launch's: an index of the device's kernels
+  std::uint64_t bytes = 0;                                              // the bytes of the argument, or of the copy
+  std::uint64_t to = 0, from = 0;                                       // the addresses of a copy
 };
 static_assert(std::has_unique_object_representations_v<StreamItem>, "digests read all of its bytes");
 

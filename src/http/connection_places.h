@@ -81,7 +81,7 @@ class ConnectionPlaces {
 
   const ConnectionLimits& limits_;
   const TrustedProxies& proxies_;
-  std::map<ClientKey, Client> clients_;  // those with places
+  std::map<ClientKey, Client> clients_;  // clients that have places
   std::set<Rank> ranks_;                 // one for each client
   Client* majority_ = nullptr;           // the client with more than half of the places
   std::size_t num_places_ = 0;

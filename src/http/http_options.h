@@ -33,7 +33,7 @@ struct ConnectionLimits {
 struct HttpLimits {
   std::size_t max_header_bytes = 16U << 10;
   std::size_t max_body_bytes = 8U << 20;
-  std::size_t max_pipelined_bytes = 64U << 10;  // that a client may send after a request while that is answered
+  std::size_t max_pipelined_bytes = 64U << 10;  // the most that a client may send while a request is answered
   std::size_t max_unsent_bytes = 1U << 20;      // for a reader that does not keep up; with more, the reader is cut off
   int max_requests = 10'000;                    // on one connection
   std::chrono::milliseconds idle_timeout{75'000};   // between two requests

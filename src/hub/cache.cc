@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "models--", kSeparator = "--";
-constexpr std::size_t kMaxFiles = 4096;  // of those with weights, and as many of the others
+constexpr std::size_t kMaxFiles = 4096;  // the most files with weights, and the most others
 constexpr int kMaxDepth = 8;
 
 std::string folder_name(const std::string& repo) {

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::minutes kPatience{10};                     // with another process that fetches the same file
+constexpr std::chrono::minutes kPatience{10};                     // the wait for another process that fetches the file
 constexpr std::uint64_t kProgressBytes = std::uint64_t{1} << 20;  // so many new bytes reset the count of failures
 
 /// The first byte of a range such as "bytes 100-199/200".

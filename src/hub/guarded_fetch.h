@@ -29,8 +29,8 @@ struct FetchRules {
   std::string_view option = {};            // the option that sets the rules, for errors
   std::chrono::milliseconds time{10'000};  // for one fetch, with its redirects
   int redirects = 3;                       // in one fetch
-  std::uint64_t bytes = 0;                 // of one body
-  std::uint64_t all_bytes = 0;             // of all bodies of a call, each as often as it is used
+  std::uint64_t bytes = 0;                 // the most bytes of one body
+  std::uint64_t all_bytes = 0;             // all bodies of a call, each as often as it is used
 };
 
 struct FetchAsk {

@@ -13,7 +13,7 @@ namespace octavo::hub {
 namespace {
 
 constexpr long kSlowBytesPerSecond = 1024;
-constexpr std::size_t kMaxDroppedBytes = 1U << 16;  // of the body of an answer without success
+constexpr std::size_t kMaxDroppedBytes = 1U << 16;  // the most of the body of an answer without success
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
@@ -31,7 +31,7 @@ class Transfer {
     head_bytes_ += line.size();
     if (head_bytes_ > max_head_bytes_)
       return stop({fmt::format("the answer's head has more than {} bytes", max_head_bytes_)});
-    if (line.starts_with("HTTP/")) {  // of each answer of several, of which the last counts
+    if (line.starts_with("HTTP/")) {  // each of several answers begins so; the last counts
       head_ = {};
       const std::size_t blank = std::min(line.find(' '), line.size() - 1);
       std::from_chars(line.data() + blank + 1, line.data() + line.size(), head_.status);

@@ -18,7 +18,7 @@
 namespace octavo {
 namespace {
 
-constexpr int kMaxKvHeads = 65'536;  // with kMaxHeadDim and kMaxLayers: no product of a layout passes 2^60
+constexpr int kMaxKvHeads = 65'536;  // with kMaxHeadDim and kMaxLayers, no product of a layout passes 2^60
 constexpr std::size_t kMaxLayers = 65'536;
 
 Result<void> check_options(const PagedKvOptions& o) {

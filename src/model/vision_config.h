@@ -31,7 +31,7 @@ struct VisionConfig {
   int patch_side = 0;                  // the side of a patch in pixels
   int merge_side = 0;                  // the number of patches along each side of a token
   int min_tokens = 0, max_tokens = 0;  // the tokens of a picture; 0: the file does not say
-  int grid_side = 0;                   // of the square of learned positions, interpolated to a picture's size
+  int grid_side = 0;                   // the side of the square of learned positions, which are interpolated
   std::array<float, 3> mean = {}, deviation = {};  // a channel c becomes (c / 255 - mean) / deviation
   float norm_epsilon = 0;                          // for all norms, which are LayerNorm
   std::vector<LayerSpec> layers;

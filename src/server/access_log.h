@@ -18,7 +18,7 @@ struct AccessRecord {
   double duration_s = 0;
   bool streamed = false;
   std::int64_t prompt_tokens = -1, cached_tokens = -1, stored_tokens = -1, generated_tokens = -1;
-  std::int64_t diverged_at = -1;  // of the first prompt that diverges
+  std::int64_t diverged_at = -1;  // the position in the first prompt that diverges
   std::int64_t warnings = -1;     // the number of warnings, if there were any
   double time_to_first_token_s = -1;
 };

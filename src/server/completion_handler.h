@@ -66,8 +66,8 @@ class CompletionHandler {
  private:
   /// What is held besides what the writer holds.
   struct Unsent {
-    std::size_t call_bytes = 0;     // of the call's prompts, where the answer repeats them, and of its warnings
-    std::size_t written_bytes = 0;  // of the part of a stream that is being written
+    std::size_t call_bytes = 0;     // the call's prompts, where the answer repeats them, and its warnings
+    std::size_t written_bytes = 0;  // the part of a stream that is being written
     std::string bytes = {};         // the part of a stream that was made meanwhile
     BufferedAnswer held = {};       // counts all three
 

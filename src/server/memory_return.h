@@ -13,7 +13,7 @@ namespace octavo::server {
 class MemoryReturn {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::uint64_t kWorthwhile = std::uint64_t{1} << 20;  // of bodies; each byte took several of memory
+  static constexpr std::uint64_t kWorthwhile = std::uint64_t{1} << 20;  // bytes of bodies; each took several of memory
 
   /// `interval`: from the end of the first body that left memory until the return, so that returns are rare.
   explicit MemoryReturn(std::chrono::milliseconds interval) : interval_(interval) {}

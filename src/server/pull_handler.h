@@ -25,7 +25,7 @@ class PullHandler {
     const Responder& responder;
     BodyReader& bodies;
     ModelPuller& puller;
-    std::chrono::milliseconds max_silence;  // of a stream; 0: no limit
+    std::chrono::milliseconds max_silence;  // the longest silence of a stream; 0: no limit
   };
 
   PullHandler(const Shared& shared, Exchange& exchange);

@@ -44,7 +44,7 @@ struct ListenOptions {
 /// Which keys and pages may call, and whether callers share a cache.
 struct AccessOptions {
   std::string key_file = {};                   // it is read again when it changes; empty: none
-  std::string keys = {};                       // with commas between them, in place of a file; empty: none
+  std::string keys = {};                       // keys with commas between them, in place of a file; empty: none
   std::optional<KeySalt> key_salt = {};        // for names of keys; none: a random one, different in each process
   std::vector<std::string> cors_origins = {};  // "*": every one
   bool shared_cache = false;                   // all keys share the prefix cache
@@ -52,8 +52,8 @@ struct AccessOptions {
 
 /// The memory that answers take, and the heartbeats of streams.
 struct AnswerOptions {
-  std::uint64_t max_held_bytes = std::uint64_t{512} << 20;  // of answers that are not streamed, until they are written
-  ResponseStore::Limits stored = {};                        // of responses that are stored, to be continued
+  std::uint64_t max_held_bytes = std::uint64_t{512} << 20;  // answers that are not streamed, until they are written
+  ResponseStore::Limits stored = {};                        // the limits of responses that are stored to be continued
   std::chrono::milliseconds keepalive_interval{5000};       // the longest silence of a stream; 0: no limit
   std::chrono::milliseconds progress_interval{250};         // between two reports of a prompt's progress
 };
@@ -61,16 +61,16 @@ struct AnswerOptions {
 /// The memory for all models, and how long they stay in it.
 struct ModelTableOptions {
   std::uint64_t memory_bytes = 0;                   // for all models in memory; 0: no limit
-  std::chrono::milliseconds turn{10'000};           // of a model in use while another one waits
+  std::chrono::milliseconds turn{10'000};           // the turn of a model in use while another one waits
   std::chrono::milliseconds idle_unload{0};         // after so long an unused model is unloaded; 0: never
   bool clients_unload = false;                      // clients may unload models: keep_alive, and unload()
   bool clients_are_one = false;                     // what one client says about that counts for all
-  std::chrono::milliseconds max_wait{600'000};      // of a request for its model; of a load that others await: half
+  std::chrono::milliseconds max_wait{600'000};      // a request's wait for its model; half for a load that others await
   std::chrono::milliseconds stall_timeout{30'000};  // without a step although there is work; 0: no limit
 };
 
 struct LogOptions {
-  std::string file = "-";    // of one line a request; "-": standard output; "off": none is written
+  std::string file = "-";    // a file with one line per request; "-": standard output; "off": none
   bool has_prompts = false;  // log lines have the bodies of requests
 };
 
@@ -82,7 +82,7 @@ struct ServerOptions {
   AnswerOptions answers = {};
   ModelTableOptions models = {};
   RequestPolicy requests = {};
-  EngineOptions engine = {};  // of all models, unless an entry has its own; its queue bounds are the server's
+  EngineOptions engine = {};  // for all models, unless an entry has its own; the queue bounds are the server's
   PullOptions pull = {};
   PictureOptions pictures = {};
   LogOptions log = {};

@@ -81,7 +81,7 @@ class WorkQueue {
   std::uint64_t num_large_bytes_ = 0;
   bool is_closed_ = false;
   std::list<Turn*> waiting_;
-  std::unordered_map<std::string, Client> clients_;  // those with a turn
+  std::unordered_map<std::string, Client> clients_;  // clients with a turn
   boost::asio::thread_pool threads_;                 // destroyed first: joined
 };
 

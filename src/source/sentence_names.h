@@ -6,6 +6,6 @@
 namespace octavo::sentence_names {
 
 inline constexpr std::string_view kConfig = "sentence_transformers.config";             // the file of prompts, as it is
-inline constexpr std::string_view kMaxTokens = "sentence_transformers.max_seq_length";  // of a text
+inline constexpr std::string_view kMaxTokens = "sentence_transformers.max_seq_length";  // the most tokens of a text
 
 }  // namespace octavo::sentence_names

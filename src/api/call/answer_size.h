@@ -16,7 +16,7 @@ namespace octavo {
 
 struct EchoedPrompt {
   std::uint64_t num_tokens = 0;
-  std::uint64_t num_bytes = 0;  // of the prompt's text as a JSON string, where it is echoed
+  std::uint64_t num_bytes = 0;  // the prompt's text as a JSON string, where it is echoed
 };
 
 /// The bytes that an answer will take: exact for what is echoed, an average for what is generated. The sums fit 64

@@ -57,7 +57,7 @@ struct TextPrompts {
 /// A text with a gap: the text of the gap is asked for.
 struct Gap {
   InfillText text = {};
-  std::string_view field = "suffix";  // that asks for it
+  std::string_view field = "suffix";  // the field that asks for it
 };
 
 /// A request that computes nothing: the model is to be loaded, or to be unloaded.

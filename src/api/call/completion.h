@@ -31,7 +31,7 @@ namespace octavo {
 
 /// The values that a server gives to requests that leave them out, and the most that requests may ask for.
 struct RequestPolicy {
-  int max_choices = kMaxChoices;                             // of one prompt: as many as can advance in one step
+  int max_choices = kMaxChoices;                             // for one prompt: as many as can advance in one step
   int max_tokens = 0;                                        // for answers to requests that name no limit; 0: none
   int reasoning_budget = -1;                                 // for chats that name none; -1: any number of tokens
   ReasoningMode reasoning_mode = ReasoningMode::kSplit;      // for chats that name no format

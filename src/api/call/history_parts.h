@@ -36,7 +36,7 @@ struct ReadPart {
   enum class Kind : std::uint8_t { kNothing, kSaid, kThought, kPicture };
   Kind kind = Kind::kNothing;
   std::string text = {};
-  FoundPicture picture = {};  // of a kPicture; it is not decoded yet
+  FoundPicture picture = {};  // the picture of a kPicture; it is not decoded yet
 };
 
 /// Who sent a message, as far as newest_of() needs it.

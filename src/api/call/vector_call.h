@@ -18,7 +18,7 @@
 namespace octavo {
 
 inline constexpr std::size_t kMaxTexts = 2048;                          // the most texts of a call
-inline constexpr std::size_t kMaxTokensOfTexts = std::size_t{1} << 20;  // of a call: 2,048 texts of 512 tokens
+inline constexpr std::size_t kMaxTokensOfTexts = std::size_t{1} << 20;  // the most in a call: 2,048 texts of 512 tokens
 
 /// The most pairs of tokens in a call of several texts: each text's tokens squared, which is the work of attention. As
 /// many as 4,096 texts of 512 tokens have, or 16 of 8,192. A single text may be as long as the context.

@@ -21,7 +21,7 @@ struct VectorForm {
   std::optional<int> norm = {};  // normalize()'s argument; none: the server's, and rows of tokens stay as they are
   int dimensions = 0;            // how many of a vector's first floats are shown; 0: all
   std::vector<VectorKind> kinds = {};  // the kinds asked for, one or (in Cohere's API) several; none: floats
-  std::size_t most_results = std::numeric_limits<std::size_t>::max();  // of ranked documents, only the best
+  std::size_t most_results = std::numeric_limits<std::size_t>::max();  // how many ranked documents, the best
   bool shows_documents = false;
   bool is_raw = false;    // scores are the model's numbers, not between 0 and 1
   bool is_plain = false;  // ranks in TEI's form: an array with nothing around it

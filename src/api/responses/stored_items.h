@@ -15,7 +15,7 @@
 
 namespace octavo {
 
-inline constexpr std::string_view kResponsePrefix = "resp_";  // of the ids of responses
+inline constexpr std::string_view kResponsePrefix = "resp_";  // the beginning of the ids of responses
 
 /// Finds stored items for one request. An item is read once, and counts as often as the request refers to it.
 class StoredItems {

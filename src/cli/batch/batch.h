@@ -27,7 +27,7 @@ struct BatchSettings {
 /// How far a batch has come.
 struct BatchProgress {
   std::uint64_t answered = 0, failed = 0;  // lines that were written
-  std::uint64_t last_line = 0;             // of these, and in order all before it
+  std::uint64_t last_line = 0;             // the last line of these; all lines before it are done
   std::uint64_t first_failed = 0;          // the number of a line; 0: none
   std::uint64_t done = 0;                  // lines with an answer, written or waiting for an earlier line
   std::uint64_t done_bytes = 0;            // their bytes in the input

@@ -15,7 +15,7 @@ namespace octavo::cli {
 /// One text: its measurements with drafts and without.
 struct DraftRow {
   std::string name;
-  int tokens = 0;  // of the answer, without the first
+  int tokens = 0;  // the answer's tokens without the first
   int drafted = 0, right = 0;
   std::vector<double> seconds_off = {}, seconds_on = {};
 

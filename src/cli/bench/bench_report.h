@@ -20,10 +20,10 @@ struct BenchRow {
 /// The figures of a row; rates are those of its median time.
 struct BenchFigures {
   double tokens_per_s = 0;
-  double spread = 0;                           // of the rates: (highest - lowest) / median; 0 for a single run
+  double spread = 0;                           // (highest rate - lowest) / median; 0 for a single run
   double gb_per_s = 0;                         // in 10^9 bytes per second, of what had to be read
   double gops = 0;                             // in 10^9 operations per second, int8 and float
-  double memory_share = 0, compute_share = 0;  // of the machine's limits: least time over time taken
+  double memory_share = 0, compute_share = 0;  // shares of the machine's limits: least time over time taken
   double share = 0;                            // the larger one: how near the row is to the machine's limit
   bool bound_by_memory = false;
 };

@@ -33,7 +33,7 @@ struct BenchRun {
   double tokens = 0;  // tokens read or made in that time
   Work work;
   std::uint64_t steps = 0;
-  StepProfile profile = {};  // of these steps, where the engine keeps profiles
+  StepProfile profile = {};  // the profile of these steps, where the engine keeps profiles
 };
 
 /// Random tokens that are ordinary: the tokenizer knows none of them as special.
@@ -80,7 +80,7 @@ class BenchRunner {
   const int max_step_tokens_;
   const InterruptGuard& guard_;
   RandomTokens tokens_;
-  std::vector<Sequence> sequences_;  // those of the current measurement
+  std::vector<Sequence> sequences_;  // the sequences of the current measurement
   int num_begun_ = 0, num_ended_ = 0;
   FinishReason failure_ = FinishReason::kNone;  // why a sequence could not be computed
   std::int64_t num_made_ = 0;

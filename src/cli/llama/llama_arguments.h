@@ -22,7 +22,7 @@ enum class LlamaFate : std::uint8_t {
 };
 
 struct LlamaArgument {
-  std::string_view names;     // with commas between them
+  std::string_view names;     // names with commas between them
   std::string_view variable;  // an environment variable; empty: there is none
   std::string_view value;     // the value's name in help; N: an integer; empty: it is a flag
   LlamaFate fate;

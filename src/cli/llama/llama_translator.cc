@@ -133,7 +133,7 @@ Result<void> Translator::combine_model() {
 
 void Translator::combine_projector() {
   const GivenArgument *projector = find("--mmproj"), *address = find("--mmproj-url");
-  if (find("--no-mmproj") != nullptr) return;  // which llama-server heeds first
+  if (find("--no-mmproj") != nullptr) return;  // llama-server heeds it first
   if (projector == nullptr) {
     if (address != nullptr) pass("--mmproj", address->value);
     return;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kFirstSurrogate = 0xD800, kLastSurrogate = 0xDFFF;
 constexpr std::array<std::uint32_t, 4> kLastOfLength = {0x7F, 0x7FF, 0xFFFF, 0x10FFFF};
-constexpr std::uint32_t kBitsOfByte = 6;  // of a continuation byte
+constexpr std::uint32_t kBitsOfByte = 6;  // the bits of a continuation byte
 
 void add_spelled(std::uint32_t first, std::uint32_t last, std::vector<Utf8Sequence>& out) {
   std::string low, high;

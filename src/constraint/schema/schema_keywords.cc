@@ -154,7 +154,7 @@ void hold_contains(const Given& given, SchemaFacts& facts) {
 }
 
 void hold_required(const Given& given, SchemaFacts& facts) {
-  if (given.tree.is(given.keyword, Kind::kTrue) || given.tree.is(given.keyword, Kind::kFalse)) return;  // of draft 3
+  if (given.tree.is(given.keyword, Kind::kTrue) || given.tree.is(given.keyword, Kind::kFalse)) return;  // draft 3
   if (!given.expect(given.tree.is(given.keyword, Kind::kArray), "an array of names")) return;
   const bool has_room = facts.required.size() + given.node().children.size() <= SchemaFacts::kMaxRequired;
   if (!given.expect(has_room, "at most 2048 names")) return;

@@ -60,10 +60,10 @@ struct Choice {
   bool owes_last_event = false;  // it was ended from outside, and the caller does not know it yet
   AnswerText text;
   ReasoningBudget budget;
-  ConstraintState constraint;              // of the answer's content
-  NextMask mask;                           // of the next token, where that is drawn under the constraint
+  ConstraintState constraint;              // the constraint of the answer's content
+  NextMask mask;                           // the mask of the next token, if that is drawn under the constraint
   int num_reasoning = 0;                   // the number of tokens of reasoning
-  std::vector<TokenLogprob> top_logprobs;  // of the last token drawn, as many as are asked for
+  std::vector<TokenLogprob> top_logprobs;  // for the last token drawn, as many as are asked for
   float surprise_bound = 0;                // Mirostat's, for the next token
   ChoiceTimes times;
   std::unique_ptr<Drafter> drafter;  // null until it drafts, and after another choice took it
@@ -104,14 +104,14 @@ struct RequestCallbacks {
 struct ActiveRequest {
   RequestId id = 0;
   SamplingParams sampling;
-  std::shared_ptr<const BreakerTokens> dry_breakers = {};  // of sampling.dry.breakers; null: DRY is off
+  std::shared_ptr<const BreakerTokens> dry_breakers = {};  // the tokens of sampling.dry.breakers; null: DRY is off
   std::span<const TokenId> suppressed = {};                // tokens that the engine never draws
   EndingRules endings;
   std::vector<TokenId> shown_tokens = {};  // control tokens that are shown
   ReasoningView reasoning;    // the engine's marks, if answers are searched for them; it refers to shown_tokens
   int reasoning_budget = -1;  // in tokens; -1: any number
   std::shared_ptr<const CompiledConstraint> constraint = {};
-  NextMask first_mask = {};   // of each choice's first token, where the constraint applies from it on
+  NextMask first_mask = {};   // the mask of each choice's first token, if the constraint applies from it on
   TokenId opening_mark = -1;  // the token that opens reasoning, allowed before a constrained answer; -1: none
   std::uint32_t first_choice = 0;
   int num_top_logprobs = 0;

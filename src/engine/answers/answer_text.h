@@ -29,7 +29,7 @@ class AnswerText {
  public:
   /// The text that may be shown now.
   struct Piece {
-    std::string_view text = {}, bytes = {};  // of the content
+    std::string_view text = {}, bytes = {};  // the content's text and bytes
     std::string_view reasoning = {};
     std::size_t other_bytes = 0;  // bytes of reasoning, and bytes that are never shown
   };

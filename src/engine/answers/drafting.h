@@ -24,7 +24,7 @@ struct DraftOptions {
 
 class Drafting {
  public:
-  static constexpr std::size_t kMemoryBytes = std::size_t{64} << 20;  // of all drafters and of earlier answers
+  static constexpr std::size_t kMemoryBytes = std::size_t{64} << 20;  // for all drafters and earlier answers
 
   /// At most `max_sequences` answers run. The words must outlive it; drafts are counted in `counts`. `has_head`: the
   /// runner has a draft head.
@@ -64,7 +64,7 @@ class Drafting {
   const int num_drawable_;
   const bool has_head_;
   EngineStats& counts_;
-  std::size_t num_entries_;  // of a drafter's index
+  std::size_t num_entries_;  // the entries of a drafter's index
   std::size_t most_drafters_, num_drafters_ = 0;
   std::vector<std::unique_ptr<Drafter>> spares_;
   SaidTexts said_;

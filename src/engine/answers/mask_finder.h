@@ -26,7 +26,7 @@ namespace octavo {
 
 class MaskFinder {
  public:
-  static constexpr double kMostMs = 2;  // of walks, in a step
+  static constexpr double kMostMs = 2;  // the most time of walks in a step
 
   /// Masks have `num_drawable` tokens. The pool must outlive this.
   MaskFinder(ThreadPool& threads, int num_drawable, double most_ms = kMostMs);
@@ -66,7 +66,7 @@ class MaskFinder {
   const std::chrono::duration<double, std::milli> most_time_;
   std::vector<Wanted> wanted_;                  // asked for in this step
   std::vector<std::size_t> groups_;             // where those of each constraint begin, while they are being found
-  std::vector<std::shared_ptr<MaskJob>> jobs_;  // those that were not collected yet
+  std::vector<std::shared_ptr<MaskJob>> jobs_;  // jobs that were not collected yet
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable_any has_work_, has_done_;

@@ -76,10 +76,10 @@ class RequestTable {
   EngineStats& counts_;
   StoredPrefixes* const stored_;
   ChoicePool choice_pool_;
-  std::vector<std::vector<float>> spare_rows_;  // of kept rows, to be reused
+  std::vector<std::vector<float>> spare_rows_;  // rows that were kept, for reuse
   std::map<RequestId, std::unique_ptr<ActiveRequest>> requests_;
   std::vector<std::unique_ptr<ActiveRequest>> retired_;
-  std::size_t num_table_blocks_ = 0;  // of all sequences, each at its longest
+  std::size_t num_table_blocks_ = 0;  // the blocks of all sequences, each at its longest
   std::set<std::pair<Clock::time_point, RequestId>> deadlines_;
 };
 

@@ -27,7 +27,7 @@ struct Draft {
   int num_tokens = 0;
   int num_wanted = 0;  // how many tokens the draft head is to guess before the next step, as they may be likelier
 
-  HiddenRow hidden = {};  // of the position before the last token
+  HiddenRow hidden = {};  // the hidden row of the position before the last token
 
   void clear() { num_tokens = num_wanted = 0; }
   /// How many tokens are expected to be drawn.

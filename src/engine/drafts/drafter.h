@@ -88,7 +88,7 @@ class Drafter {
   std::array<Record, kNumClasses> records_ = {};            // by the lengths of matches
   Record of_head_ = {};                                     // all guesses of a head
   std::array<Record, kNumClasses> records_of_head_ = {};    // by the chances that the head gives them
-  std::array<std::uint8_t, kMaxDraftTokens> classes_ = {};  // of the draft that was weighed last
+  std::array<std::uint8_t, kMaxDraftTokens> classes_ = {};  // the classes of the draft that was weighed last
   std::vector<TokenId> candidates_;
   std::size_t num_candidate_tokens_ = 0;  // how many tokens of the text were looked at for candidates
 };

@@ -45,7 +45,7 @@ class NgramIndex {
   std::size_t entry_of(std::size_t length, std::span<const TokenId> ngram) const;
 
   std::vector<std::uint32_t> tables_;       // [lengths][entries in use] positions after n-grams; 0: none
-  std::size_t num_entries_, num_used_ = 0;  // of a table
+  std::size_t num_entries_, num_used_ = 0;  // entries of a table, and how many are used
   int num_followed_ = 0;                    // the positions that were added
 };
 

@@ -54,7 +54,7 @@ class HeadDrafts {
 
   const StepParts parts_;
   std::vector<Sequence*> wanting_;    // scratch of plan()
-  std::vector<Sequence*> sequences_;  // those in the batch
+  std::vector<Sequence*> sequences_;  // the sequences in the batch
   GuessPrice price_;
   double guess_ms_ = 0;  // an average of the head's time for one guess of every sequence
   int num_without_ = 0;  // steps in a row in which guesses were wanted and none paid

@@ -223,7 +223,7 @@ void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& wo
   const std::span<const LogitRow> rows = plan.logit_rows;
   StepSampler::list_beginning(plan, parts_.requests);
   sampler_.draw_listed(plan.samples);
-  std::size_t num_accepted = 0;  // of the plan's sequences, from the first on
+  std::size_t num_accepted = 0;  // accepted sequences of the plan, from the first on
   for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
     const bool of_vectors = first >= plan.first_vector_row;
     end = std::min<std::size_t>(first + kMaxLogitRows, of_vectors ? rows.size() : plan.first_vector_row);

@@ -52,8 +52,8 @@ class Step {
   HeadDrafts head_;
   BatchOutcome outcome_;
   Clock::duration waited_ = {};     // in this step, for threads that other engines had
-  double guesses_ms_ = 0;           // of the draft head's guesses in this step
-  double events_ms_ = 0;            // of this step's events
+  double guesses_ms_ = 0;           // the time of the draft head's guesses in this step
+  double events_ms_ = 0;            // the time of this step's events
   Clock::time_point last_samples_;  // when the last step's tokens were drawn
   Clock::time_point last_end_;      // when the last step was over, with the callbacks after it
 };

@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kFirstPiece = 20'000'000;  // multiply-adds, while the time of a piece is not known
-constexpr double kMostGrowth = 2;                  // of a piece's work against that of the one before
+constexpr double kMostGrowth = 2;                  // the most growth of a piece's work from one piece to the next
 
 }  // namespace
 

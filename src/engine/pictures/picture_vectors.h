@@ -39,7 +39,7 @@ namespace octavo {
 class PictureVectors {
  public:
   struct Settings {
-    std::uint64_t max_bytes = 0;  // of all vectors
+    std::uint64_t max_bytes = 0;  // the most bytes of all vectors
     double piece_ms = 0;          // the time that a piece should take
   };
 

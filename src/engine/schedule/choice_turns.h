@@ -33,7 +33,7 @@ class ChoiceTurns {
  private:
   struct Turn {
     Sequence* prompt;
-    int number = 0;                     // of choices that begin
+    int number = 0;                     // the number of choices that begin
     ScheduledSequence* rows = nullptr;  // null: the prompt was computed before
   };
 

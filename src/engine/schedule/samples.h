@@ -15,8 +15,8 @@ struct Choice;
 
 /// A token to sample for one choice.
 struct Sample {
-  std::span<const float> row;  // of logits; valid until other rows are asked of the runner
-  int position;                // of the token that is sampled
+  std::span<const float> row;  // the row's logits; valid until other rows are asked of the runner
+  int position;                // the position of the token that is sampled
   ActiveRequest* request;
   Choice* choice;         // null: there was no memory for the request's choices
   SampledToken token;     // token -1: its constraint allows no token

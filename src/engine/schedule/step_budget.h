@@ -86,7 +86,7 @@ class StepBudget {
   double step_ms_;
   const CostModel* cost_;
   int rows_left_ = 0;
-  double ms_ = 0;          // of this step; 0: no limit
+  double ms_ = 0;          // the limit of this step; 0: no limit
   double longest_ms_ = 0;  // of this step where the first prompt's rows make it longer; 0: no limit
   StepWork work_;
   bool has_prompt_rows_ = false, has_decode_rows_ = false;

@@ -93,7 +93,7 @@ struct StepPlan {
   Batch batch;
   std::vector<LogitRow> logit_rows;  // row i belongs to batch.logit_rows[i]
   std::uint64_t num_batches = 0;     // the batches that were built; clear() leaves it
-  std::size_t first_vector_row = 0;  // of logit_rows; from here on they make vectors, without logits
+  std::size_t first_vector_row = 0;  // the index in logit_rows from which on rows make vectors, without logits
 
   // Filled by StepSampler.
   Samples samples;

@@ -114,7 +114,7 @@ Result<void> PromptPictures::expand(std::span<const Measured> pictures, std::siz
 }
 
 Result<void> PromptPictures::decode(std::span<const Measured> pictures, RequestWork* work, ChatPrompt& prompt) const {
-  std::map<std::array<std::uint8_t, 32>, std::shared_ptr<const PreparedPicture>> known;  // of this prompt
+  std::map<std::array<std::uint8_t, 32>, std::shared_ptr<const PreparedPicture>> known;  // the pictures of this prompt
   for (std::size_t i = 0; i < pictures.size(); ++i) {
     const Measured& measured = pictures[i];
     std::shared_ptr<const PreparedPicture>& prepared = known[digest_of(measured)];

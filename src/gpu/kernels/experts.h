@@ -89,7 +89,7 @@ OCTAVO_GPU_DEVICE int sum_in_front(int own, int* sums) {
 OCTAVO_GPU_DEVICE void group_choices(const GroupChoicesArguments& a) {
   auto* const counts = (int*)simt::shared();  // the choices of each expert
   int* const sums = counts + a.num_experts;
-  int* const tiles = sums + kRowThreads;  // of all experts before this one, as are the two below
+  int* const tiles = sums + kRowThreads;  // the tiles of all experts before this one; so are the two below
   int *const items = tiles + 1, *const chosen = tiles + 2;
   const int t = simt::thread(), expert = simt::block_x();
   for (int i = t; i < a.num_experts; i += kRowThreads) counts[i] = 0;

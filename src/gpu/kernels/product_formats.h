@@ -115,7 +115,7 @@ template <class F>
 struct BlockScales {
   float scale[F::kParts][2];  // an integer's bits, where integer scales multiply sums
   float minimum[F::kParts][2];
-  int s[2], eight_t[2];  // of kPairs types
+  int s[2], eight_t[2];  // the scales of kPairs types
 
   /// Loads the scales of block b of a slice; `decoded`: the slice's scales in shared memory, if they are there.
   OCTAVO_GPU_DEVICE void load(const uint8_t* slice, const uint8_t* decoded, int b, int g) {

@@ -126,7 +126,7 @@ struct IntWeights {
 template <KvElement E, int N>
 inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, int segment,
                           float* scales) {
-  int block = view.begin / kv.block_size, token = view.begin % kv.block_size - kLanes;  // of the vector before
+  int block = view.begin / kv.block_size, token = view.begin % kv.block_size - kLanes;  // the vector before
   for (int position = view.begin; position < view.end; position += kLanes) {
     for (token += kLanes; token >= kv.block_size; token -= kv.block_size) ++block;
     const bool inside = position >= item.begin && position + kLanes <= item.end;
