@@ -17,7 +17,7 @@
 
 namespace octavo {
 
-/// The same K block of the rows of a panel: the beginnings of each row's bytes. Rows of padding point at zeros.
+/// One K block of all rows of a panel: the beginnings of each row's bytes. Rows of padding point at zeros.
 using BlockRows = std::array<const std::uint8_t*, kPanelRows>;
 
 /// Packs one K block: all bytes of its quads and of its scales are written.

@@ -16,7 +16,7 @@ struct BatchInputLine {
 
 class BatchInput {
  public:
-  /// For lines of up to `max_bytes`.
+  /// Reads lines of up to `max_bytes`.
   BatchInput(std::istream& in, std::size_t max_bytes) : in_(in), max_bytes_(max_bytes) {}
 
   /// The next line that is not blank. False: there is none. Throws std::ios_base::failure where a file cannot be read.

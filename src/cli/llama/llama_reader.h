@@ -18,7 +18,7 @@
 
 namespace octavo::cli {
 
-/// Whose meaning counts for names that both programs have, such as -c.
+/// The program whose meaning counts for names that both programs have, such as -c.
 enum class Dialect : std::uint8_t { kOctavo, kLlamaServer };
 
 /// A row of the table with its value, as it was given last.

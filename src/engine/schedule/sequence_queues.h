@@ -20,7 +20,7 @@ class SequenceQueues {
   explicit SequenceQueues(int max_sequences);
 
   bool empty() const { return waiting_.empty() && running_.empty(); }
-  /// In order of rank, best first.
+  /// The sequences in order of rank, the best first.
   std::span<Sequence* const> waiting() const { return waiting_; }
   std::span<Sequence* const> running() const { return running_; }
 

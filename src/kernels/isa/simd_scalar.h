@@ -211,7 +211,7 @@ inline U8 u8_trit(U8 x) {
   return {((ByteLanes)(x.v > (uint8_t)85) & one) + ((ByteLanes)(x.v > (uint8_t)170) & one)};
 }
 inline U8 u8_triple(U8 x) { return {x.v + x.v + x.v}; }
-/// The same four bytes in every lane.
+/// The four bytes at p, in every lane.
 inline U8 u8_broadcast4(const int8_t* p) {
   uint32_t word;
   __builtin_memcpy(&word, p, sizeof word);
