@@ -30,7 +30,7 @@
 namespace octavo {
 namespace {
 
-/// Reads a body by the API's rows, and prepares what it asks for.
+/// Reads a body with kRead, and prepares what it asks for.
 template <ApiResult<ApiRequest> (*kRead)(const boost::json::object&, const ApiContext&)>
 ApiResult<CompletionCall> parse_by(const boost::json::object& body, const ApiContext& context) {
   OCTAVO_TRY(ApiRequest request, kRead(body, context));
@@ -313,7 +313,7 @@ WriteError error_form(std::span<const Api> apis, std::string_view path) {
     return (!api.root.empty() && path.starts_with(api.root)) || std::ranges::find(api.paths, path) != api.paths.end();
   };
   const auto found = std::ranges::find_if(apis, has);
-  if (path.empty() || found == apis.end()) return error_body;  // an empty path is none of a row's
+  if (path.empty() || found == apis.end()) return error_body;  // empty paths in the rows stand for none
   const auto other = std::ranges::find(found->other_errors, path, &ErrorForm::path);
   return other == found->other_errors.end() ? found->error_body : other->write;
 }

@@ -43,8 +43,8 @@ std::vector<int> affinity_cpus() {
   return cpus;
 }
 
-/// `count` CPUs or the whole ones of the cgroups' quota, whichever is less. A part of a CPU is none: all threads of a
-/// step wait for the one that the system has stopped until the quota's next period.
+/// `count` CPUs, or the cgroups' quota rounded down, whichever is less. A part of a CPU does not count: all threads of
+/// a step wait for a thread that the system has stopped until the quota's next period.
 int within_quota(int count, const SystemFolders& folders) {
   const std::optional<double> quota = cgroup_cpu_quota(folders);
   if (!quota || *quota >= count) return count;
@@ -96,7 +96,7 @@ Result<IsaLevel> parse_isa(std::string_view name, const IsaLevels& levels) {
 }
 
 int count_cores(std::span<const int> cpus, const SystemFolders& folders) {
-  std::set<std::string> cores;  // each by the list of its threads
+  std::set<std::string> cores;  // each core by the list of its threads
   for (const int cpu : cpus) {
     const std::string folder = fmt::format("{}/cpu{}/topology", folders.cpu, cpu);
     std::optional<std::string> threads = read_first_line(folder + "/core_cpus_list");

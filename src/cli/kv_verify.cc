@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::seconds kLongestWrite(60);
 
-/// A folder that goes at the end of the scope, with all that is in it.
+/// A folder that is removed at the end of the scope, with all that is in it.
 class ScratchFolder {
  public:
   static Result<ScratchFolder> make() {
@@ -47,12 +47,12 @@ struct Verified {
   ComparedBlocks blocks = {};
 };
 
-/// Computes the prefix of a run in a domain of its own, where nothing else is found, and keeps it. False: it could not
+/// Computes the prefix of a run in a cache domain of its own, where nothing is found, and keeps it. False: it could not
 /// be computed, or not be kept.
 bool compute(Engine& engine, const SampledRun& run, const std::string& domain) {
   Request request;
   request.tokens = run.tokens;
-  request.tokens.push_back(run.tokens.back());  // the last token is never a cached one's
+  request.tokens.push_back(run.tokens.back());  // the last token never comes from the cache
   request.max_tokens = 1;
   request.ignore_eos = true;
   request.cache_domain = domain;

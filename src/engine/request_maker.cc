@@ -51,7 +51,7 @@ Result<std::unique_ptr<ActiveRequest>> RequestMaker::make(RequestId id, Request 
   active->logprobs = request.logprobs;
   active->max_drafts = request.max_drafts;
   active->prediction = std::move(request.prediction);
-  if (request.tokens.back() < text_.words().num_tokens())  // not a row of the model's padding
+  if (request.tokens.back() < text_.words().num_tokens())  // the last token is no row of the model's padding
     active->last_token = request.tokens.back();
   active->choices.resize(to_size(request.num_choices));
   active->num_active = request.num_choices;
@@ -61,8 +61,8 @@ Result<std::unique_ptr<ActiveRequest>> RequestMaker::make(RequestId id, Request 
   return active;
 }
 
-/// The choice begins here, on the caller's thread, and follows the tokens that it had. The prompt has them behind its
-/// own: they are computed as it is.
+/// Begins the choice, on the caller's thread, and lets it follow the tokens that it had. The prompt has them behind its
+/// own, and they are computed with it.
 Result<void> RequestMaker::resume(ActiveRequest& active) const {
   active.choices.front() = std::make_unique<Choice>(text_.words());
   Choice& choice = *active.choices.front();
@@ -96,7 +96,7 @@ Result<void> RequestMaker::resume(ActiveRequest& active) const {
   return {};
 }
 
-/// Runs on the caller's thread. The mask was found when the constraint was compiled, and is mostly still kept.
+/// Finds the first mask, on the caller's thread. Compiling the constraint has found it, and it is mostly still kept.
 void RequestMaker::find_first_mask(ActiveRequest& active) const {
   ConstraintState state;
   state.begin(active.constraint, active.last_token);
@@ -114,7 +114,7 @@ ReasoningView RequestMaker::view_of(const Request& request, std::span<const Toke
   return view;
 }
 
-/// The token that opens reasoning; -1 where a mark has several: those after the first would have to be allowed as well.
+/// The token that opens reasoning; -1 where the mark has several tokens, as later ones would have to be allowed too.
 TokenId RequestMaker::opening_mark_of(const ReasoningView& reasoning) {
   if (reasoning.marks == nullptr || reasoning.options.begins_inside) return -1;
   for (const ReasoningMarks::Mark& mark : reasoning.marks->marks())
@@ -140,14 +140,14 @@ EndingRules RequestMaker::endings_of(Request& request, int max_generated) const 
 void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   Sequence& prompt = active.prompt;
   prompt.params.id = active.id;
-  prompt.params.choice = request.num_choices - 1;  // the last one that begins takes its place
+  prompt.params.choice = request.num_choices - 1;  // the last choice that begins takes the prompt's place
   prompt.params.priority = request.priority;
   prompt.params.cache_domain = active.cache_domain;
   prompt.params.owner = active.owner;
   prompt.tokens = std::move(request.tokens);
   prompt.params.prompt_tokens = static_cast<int>(prompt.tokens.size());
   prompt.tokens.insert(prompt.tokens.end(), request.resumed_tokens.begin(), request.resumed_tokens.end());
-  // The last token is computed whatever is cached. A pinned prompt is one that others go on from.
+  // The last token is computed whatever is cached, unless the prompt is pinned for others to continue.
   prompt.params.generation_prompt_tokens = std::max(request.pins ? 0 : 1, request.generation_prompt_tokens);
   prompt.params.samples = active.endings.max_generated != 0;
   prompt.params.makes_vector = active.vector.is_wanted();
@@ -157,7 +157,7 @@ void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   prompt.pending.prompt_logits_from = active.callbacks.on_prompt_logits ? 0 : prompt.params.prompt_tokens;
   prompt.pending.reported_progress = active.callbacks.on_prompt_progress ? -1 : prompt.params.prompt_tokens;
   prompt.num_forks = request.num_choices - 1;
-  // The last token that is generated is never fed back.
+  // The last token that is generated never becomes a row.
   prompt.params.max_cached = prompt.params.prompt_tokens + std::max(0, active.endings.max_generated - 1);
   fill_pictures(request, prompt);
   prompt.hash_blocks(BlockHashing(hashing_));

@@ -4,7 +4,7 @@
 
 namespace octavo::gpu {
 
-// NEON adds neighbouring lanes first, and scalar rounds a multiply-add twice.
+// The card lacks two orders: NEON adds neighbouring lanes first, and scalar rounds a multiply-add twice.
 Result<SumOrder> sum_order_of(IsaLevel isa, Bits bits) {
   if (bits == Bits::kPortable || isa == IsaLevel::kAvx512Vnni) return SumOrder{};
   switch (isa) {

@@ -25,8 +25,8 @@ ApiError no_memory() {
           .code = "internal_error"};
 }
 
-/// The domain within which prompts share cached blocks. It is short, as each prompt has it; a salt of any length
-/// becomes a digest. A key's name and a digest are never alike.
+/// The domain within which prompts share cached blocks. It is short, since each prompt has it: a salt of any length
+/// becomes a digest. A key's name never looks like a digest.
 std::string cache_domain(std::string key_name, std::string_view salt) {
   if (salt.empty()) return key_name;
   const std::string text = key_name + '\n' + std::string(salt);
@@ -36,14 +36,14 @@ std::string cache_domain(std::string key_name, std::string_view salt) {
   return digest;
 }
 
-/// Clients send the same schema with every request: it waits for nobody's compiling.
+/// Takes constraints that the model remembers, without a wait: clients send the same schema with every request.
 void take_remembered_constraints(CompletionCall& call, const ModelText& words) {
   const std::stop_source stopped;
   stopped.request_stop();
-  std::ignore = compile_constraint(call, words, stopped.get_token());  // else its turn is still to come
+  std::ignore = compile_constraint(call, words, stopped.get_token());  // on error its turn is still to come
 }
 
-/// The client is told where the operator lets no model stay that long.
+/// The warning of a client whose model will not stay as long as it wants, as the operator does not allow it.
 std::optional<std::string> keep_alive_warning(std::chrono::milliseconds wanted, std::chrono::milliseconds most) {
   if (most.count() == 0 || wanted <= most) return std::nullopt;
   const auto seconds = [](std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000; };
@@ -83,11 +83,11 @@ void CompletionHandler::cancel() noexcept {
   work_.stop.request_stop();
   if (!run_) return;
   run_->stop();
-  if (!model_ || model_.has_failed()) return;  // it is driven no more
+  if (!model_ || model_.has_failed()) return;  // a failed engine is driven no more
   try {
     run_->cancel();
   } catch (const std::exception&) {
-    shared_.metrics.count_failure();  // no memory to say so: it goes on to its end, unheard
+    shared_.metrics.count_failure();  // there is no memory to cancel it: it runs to its end, unheard
   }
 }
 
@@ -99,7 +99,7 @@ void CompletionHandler::abort(const ApiError& error) {
 
 void CompletionHandler::begin_drain() {
   if (work_.is_under_way) abort(shutting_down());
-  // A call that the engine has begun with is served to its end, so that it gets the rest before it takes no more.
+  // A call that has begun is served to its end: the engine gets the rest of its requests before it takes no more.
   if (run_) run_->drop_bounds();
   if (const auto submitted = submit_more(); !submitted) abort(submitted.error());
 }
@@ -141,7 +141,7 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(const Api& a
   co_return parsed;
 }
 
-// The engine counts a deadline from the moment at which it gets the request: what was spent before is taken off.
+// The engine counts a deadline from when it gets the request: time that was spent before is taken off here.
 asio::awaitable<ApiResult<void>> CompletionHandler::compile(CompletionCall& call) {
   if (shared_.active.is_draining()) co_return std::unexpected(shutting_down());
   const Clock::time_point begin = Clock::now();
@@ -285,7 +285,7 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
   }
 }
 
-// A client that does not read must not keep the model: its engine's last events become bytes at once, whatever is still
+// A client that does not read must not hold the model: the engine's last events become bytes at once, whatever is still
 // being written.
 void CompletionHandler::on_events(std::size_t waiting_bytes) {
   connection_.wake().notify();
@@ -295,15 +295,15 @@ void CompletionHandler::on_events(std::size_t waiting_bytes) {
   try {
     take_items();
     unsent_.bytes += write_items(*writer_);
-    std::ignore = unsent_.hold();    // if it is too much, that is told once the bytes before it are written
-  } catch (const std::exception&) {  // no memory, in all likelihood
+    std::ignore = unsent_.hold();    // an error is told after the bytes before it are written
+  } catch (const std::exception&) {  // most likely there is no memory
     connection_.close();
   }
 }
 
 void CompletionHandler::take_items() {
   taken_.is_last = is_over();
-  taken_.is_shown = !given_up_;  // else what comes is the end that cancel() made, and the client is told why
+  taken_.is_shown = !given_up_;  // else these events are the end that cancel() made, and the client gets given_up_
   if (!queue_->take(items_)) given_up_ = no_memory();
 }
 
@@ -391,8 +391,8 @@ bool CompletionHandler::hold_written(std::string& out, AnswerWriter& writer) {
   return true;
 }
 
-/// What is left is one piece, which is written here; or several, which are for the threads that read bodies, one at a
-/// time, so that others' turns come between.
+/// Writes what is left: a single piece here, several on the threads that read bodies, one at a time, so that others'
+/// work comes between.
 asio::awaitable<void> CompletionHandler::write_piece(AnswerWriter& writer) {
   if (writer.work_left() <= kMostNumbersHere) {
     writer.work();

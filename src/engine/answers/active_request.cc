@@ -7,7 +7,7 @@ namespace octavo {
 void Choice::begin(const ActiveRequest& request, int index) {
   const Sequence& prompt = request.prompt;
   const int all = prompt.params.prompt_tokens;
-  const bool is_last = to_size(index) + 1 == request.choices.size();  // it takes the prompt's place
+  const bool is_last = to_size(index) + 1 == request.choices.size();  // the last choice takes the prompt's place
   Sequence begun{
       .params = prompt.params,
       .tokens = std::move(sequence.tokens),

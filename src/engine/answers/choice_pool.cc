@@ -9,7 +9,7 @@
 namespace octavo {
 namespace {
 
-/// A power of two, so that many are of one size.
+/// The room for tokens, a power of two so that many choices have the same.
 std::size_t room_of(const std::unique_ptr<Choice>& choice) {
   return std::bit_floor(choice->sequence.tokens.capacity());
 }

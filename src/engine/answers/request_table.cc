@@ -146,10 +146,10 @@ void RequestTable::clear_retired() {
   retired_.clear();
 }
 
-/// The blocks in the table of a sequence of that many tokens, in each group.
+/// The blocks in the block table of a sequence of `num_tokens` tokens, in each group.
 std::size_t RequestTable::table_blocks(int num_tokens) const { return to_size(num_tokens / kv_.block_size() + 1); }
 
-/// It is read, or never will be.
+/// Takes the prompt out, once it is computed or never will be.
 void RequestTable::drop_prompt(ActiveRequest& request) {
   if (!std::exchange(request.is_reading, false)) return;
   const bool waits_for_read = stored_ != nullptr && stored_->forget(request.prompt);

@@ -19,19 +19,19 @@
 
 namespace octavo {
 
-/// The file of an encoder, or the folder that has one, of which the keys are read.
+/// The file of an encoder, or the folder that has one, with its keys read.
 struct PictureFile {
-  /// That of options.mmproj_path. Errors: those of the file and its keys; limits of the options out of order.
+  /// Opens options.mmproj_path. Errors: those of the file and its keys; limits in the options out of order.
   static Result<PictureFile> open(const EngineOptions& options);
 
-  /// The tokens of a picture where a request does not say.
+  /// The range of tokens of a picture where a request does not say.
   TokenRange tokens(const EngineOptions& options) const;
   PictureMarks marks() const { return {.place = family->markup.place, .placeholder = family->markup.placeholder}; }
 
   std::unique_ptr<const ModelSource> source;
   VisionConfig config;
   const PictureFamily* family = nullptr;
-  bool was_found = false;  // nobody named it
+  bool was_found = false;  // it was found, not named
 };
 
 /// What lies beside a model, or in its folder.
@@ -49,8 +49,8 @@ struct LoadedPictures {
   VisionInfo info;
 };
 
-/// Packs the encoder's weights. Errors: it is another model's, with both widths; the vocabulary has no token for the
-/// family's placeholder.
+/// Packs the encoder's weights. Errors: it belongs to another model, with both widths; the vocabulary has no token for
+/// the family's placeholder.
 Result<LoadedPictures> load_pictures(PictureFile file, const EngineOptions& options, const ModelConfig& config,
                                      const ModelTokenizer& words, IsaLevel isa, ThreadPool& pool);
 

@@ -10,12 +10,12 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kMostMoves = 64;  // reads and writes at a time
-constexpr double kReadShare = 0.8;      // of the time to compute, which a read must stay below
-constexpr int kBlocksAtATime = 16;      // reserved of groups with a window, which give back what they have passed
+constexpr std::size_t kMostMoves = 64;  // the most reads and writes at a time
+constexpr double kReadShare = 0.8;      // a read must take less than this part of the time to compute
+constexpr int kBlocksAtATime = 16;      // reserved where a group has a window, which gives back what it has passed
 constexpr double kMsPerS = 1000;
 
-/// A sequence of the cache that is given back at the end of the scope, unless somebody keeps it.
+/// A sequence of the cache that is given back at the end of the scope, unless it is kept.
 class ScopedSequence {
  public:
   ScopedSequence(KvCacheManager& kv, const Sequence& of) : kv_(kv), id_(kv.create_sequence(of.num_tokens())) {
@@ -29,7 +29,7 @@ class ScopedSequence {
 
   SequenceId id() const { return id_; }
   void keep() { is_held_ = false; }
-  /// Attaches to what memory has of the rows; the number of blocks.
+  /// Attaches to what memory has of the rows; returns the number of blocks.
   int attach(const Sequence& of) const {
     const Result<int> attached = kv_.extend_prefix(id_, of.rows(), of.chain);
     OCTAVO_CHECK(attached.has_value(), "{}", attached.error().message);
@@ -42,7 +42,7 @@ class ScopedSequence {
   bool is_held_ = true;
 };
 
-/// Nobody else finds the blocks of other sequences.
+/// Whether a sequence's blocks could be found by others: only then can they be stored.
 bool can_be_stored(const Sequence& sequence) {
   return sequence.may_use_cache() && !sequence.params.is_whole && sequence.chain.size() > 0;
 }
@@ -81,7 +81,7 @@ bool StoredPrefixes::wait_for_read(Sequence& sequence) try {
   count_waiting(sequence, 1);
   return true;
 } catch (const std::bad_alloc&) {
-  return false;  // it is computed
+  return false;  // all of it is computed
 }
 
 void StoredPrefixes::count_waiting(const Sequence& sequence, int sign) {
@@ -89,7 +89,7 @@ void StoredPrefixes::count_waiting(const Sequence& sequence, int sign) {
   num_waiting_choices_ += sign * sequence.num_choices();
 }
 
-/// The read saves more time than it takes.
+/// Whether a read saves more time than it takes.
 bool StoredPrefixes::pays(const Sequence& sequence, int known, const KvStore::Found& found) const {
   if (min_compute_s_ == 0) return true;
   const int block_size = parts_.kv.block_size();
@@ -108,7 +108,7 @@ double StoredPrefixes::compute_s(const Sequence& sequence, int first, int end) c
   return sum;
 }
 
-/// The read that brings the block behind the first `known` ones of a sequence; null: there is none.
+/// The read that brings the block after the first `known` ones of a sequence; null: there is none.
 StoredPrefixes::Move* StoredPrefixes::read_of(const Sequence& sequence, int known) {
   const std::span<const BlockHash> hashes = sequence.chain.hashes();
   if (to_size(known) >= hashes.size()) return nullptr;
@@ -134,7 +134,7 @@ bool StoredPrefixes::begin_read(Sequence& sequence, SequenceId kv, int known, in
   return true;
 }
 
-/// The store has begun a move. Where there is no memory to know of it, nobody touches its blocks any more.
+/// Notes a move that the store has begun. Where there is no memory for that, its blocks are never touched again.
 void StoredPrefixes::begin(KvStore::Job job, Move move) try {
   moves_.emplace(job, std::move(move));
 } catch (const std::bad_alloc&) {
@@ -142,8 +142,8 @@ void StoredPrefixes::begin(KvStore::Job job, Move move) try {
   throw;
 }
 
-/// Takes blocks for the positions from `first` to `end`, of groups with a window for those that will be looked at from
-/// there on. False: they are not to spare, and some may be held.
+/// Reserves blocks for the positions from `first` to `end`; in groups with a window, for those that positions from
+/// `end` on look at. False: not all are to spare, and some may be held.
 bool StoredPrefixes::reserve(SequenceId kv, int first, int end) {
   KvCacheManager& cache = parts_.kv;
   int at_a_time = end - first;
@@ -156,7 +156,7 @@ bool StoredPrefixes::reserve(SequenceId kv, int first, int end) {
     needed[to_size(pool)] = std::min(needed[to_size(pool)], at_once);
   }
   if (!has_spare(needed)) return false;
-  std::vector<BlockCopy> copies;  // of a state at most, all of which is read
+  std::vector<BlockCopy> copies;  // a state at most is copied, and it is read as a whole
   for (int begin = first; begin < end; begin += at_a_time) {
     const int until = std::min(end, begin + at_a_time);
     if (!cache.reserve(kv, begin, until, copies)) return false;
@@ -165,7 +165,7 @@ bool StoredPrefixes::reserve(SequenceId kv, int first, int end) {
   return true;
 }
 
-/// There is as much to spare in each pool.
+/// Whether so much is to spare in each pool.
 bool StoredPrefixes::has_spare(std::span<const int> needed) {
   parts_.scheduler.count_spare(spare_);
   return std::ranges::equal(needed, spare_, std::ranges::less_equal());
@@ -209,7 +209,7 @@ void StoredPrefixes::write(const Sequence& sequence) {
           {.kv = held.id(), .num_blocks = num_blocks});
     held.keep();
   } catch (const std::bad_alloc&) {
-    return;  // it is not kept
+    return;  // not stored
   }
 }
 
@@ -235,7 +235,7 @@ void StoredPrefixes::end(KvStore::Job job, bool is_ok) {
   if (place == moves_.end()) return;
   Move& move = place->second;
   if (move.is_read && is_ok) publish(move);
-  ready_.insert(ready_.end(), move.waiting.begin(), move.waiting.end());  // in room that they came with
+  ready_.insert(ready_.end(), move.waiting.begin(), move.waiting.end());  // room was taken when they came
   parts_.kv.drop(move.kv);
   moves_.erase(place);
 }
@@ -257,7 +257,8 @@ Sequence* StoredPrefixes::next_ready() {
   return first;
 }
 
-/// A read keeps its blocks from a sequence that waits to be admitted, as an answer would; a write gives them up.
+/// Makes room: a read keeps its blocks from a sequence that waits to be admitted, as an answer would; a write gives its
+/// blocks up.
 void StoredPrefixes::make_room() {
   if (moves_.empty()) return;
   const bool is_reading = std::ranges::any_of(moves_, [](const auto& entry) { return entry.second.is_read; });
