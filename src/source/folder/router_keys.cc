@@ -192,7 +192,7 @@ Result<void> add_cohere2moe_keys(const FamilyKeys& keys) {
   constexpr std::string_view kShared = "num_shared_experts", kDense = "prefix_dense_intermediate_size",
                              kExpertWidth = "intermediate_size";
   OCTAVO_TRY_VOID(add_sizes(keys, {"silu"}));
-  OCTAVO_TRY_VOID(add_equal_heads(keys));
+  OCTAVO_TRY_VOID(add_head_sizes(keys));
   OCTAVO_TRY_VOID(add_rope_keys(keys));
   OCTAVO_TRY_VOID(add_context(keys));
   OCTAVO_TRY_VOID(add_windows(keys));
