@@ -10,6 +10,7 @@ const octavo::KernelTable* octavo_kernels_scalar_portable();
 const octavo::KernelTable* octavo_kernels_avx2(bool portable);
 const octavo::KernelTable* octavo_kernels_avxvnni(bool portable);
 const octavo::KernelTable* octavo_kernels_avx512vnni();  // which is the model of the bits
+const octavo::KernelTable* octavo_kernels_amx();         // whose bits are those of avx512vnni
 const octavo::KernelTable* octavo_kernels_neon(bool portable);
 
 /// A MatmulFn for types whose integer scales multiply 16-bit sums otherwise (generic/matmul_word_scales.inl).
