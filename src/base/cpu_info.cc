@@ -17,8 +17,8 @@ namespace octavo {
 namespace {
 
 /// The levels whose kernels are in this build; src/kernels/dispatch.cc has a row for each.
-constexpr std::array<bool, kNumIsaLevels> kBuilt = {OCTAVO_HAS_SCALAR, OCTAVO_HAS_AVX2, OCTAVO_HAS_AVXVNNI,
-                                                    OCTAVO_HAS_AVX512VNNI, OCTAVO_HAS_AMX, OCTAVO_HAS_NEON};
+constexpr std::array<bool, kNumIsaLevels> kBuilt = {OCTAVO_HAS_SCALAR,     OCTAVO_HAS_AVX2, OCTAVO_HAS_AVXVNNI,
+                                                    OCTAVO_HAS_AVX512VNNI, OCTAVO_HAS_AMX,  OCTAVO_HAS_NEON};
 constexpr std::string_view kHowToBuild = "configure it with -DOCTAVO_ISA_LEVELS=all for every level";
 
 bool contains(const std::vector<IsaLevel>& levels, IsaLevel level) {

@@ -17,8 +17,8 @@ std::string_view isa_name(IsaLevel level);
 
 /// Levels of this build and of this processor, weakest first; tests name levels of their own.
 struct IsaLevels {
-  std::vector<IsaLevel> built;      // levels with kernels, by OCTAVO_ISA_LEVELS when the build was configured
-  std::vector<IsaLevel> processor;  // levels that the processor and the system can run
+  std::vector<IsaLevel> built;               // levels with kernels, by OCTAVO_ISA_LEVELS when the build was configured
+  std::vector<IsaLevel> processor;           // levels that the processor and the system can run
   TileSupport tiles = TileSupport::kUsable;  // what amx lacks, where the processor's levels are without it
 
   /// The levels of both lists; empty where the build is for another processor.

@@ -15,8 +15,7 @@ std::int32_t sum_of_four(const std::uint8_t* a, const std::uint8_t* b, TileSigns
     return is_signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(byte)) : static_cast<std::int32_t>(byte);
   };
   std::int32_t sum = 0;
-  for (int i = 0; i < 4; ++i)
-    sum += value(a[i], signs != TileSigns::kOfB) * value(b[i], signs != TileSigns::kOfA);
+  for (int i = 0; i < 4; ++i) sum += value(a[i], signs != TileSigns::kOfB) * value(b[i], signs != TileSigns::kOfA);
   return sum;
 }
 

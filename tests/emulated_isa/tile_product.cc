@@ -8,8 +8,7 @@ extern "C" void octavo_tile_product(const octavo::TileProductCase& product, std:
   octavo::TileConfig config;
   const int columns = product.columns;
   for (int t = 0; t < 3; ++t) config.rows[t] = static_cast<std::uint8_t>(t == 2 ? product.bytes / 4 : product.rows);
-  for (int t = 0; t < 3; ++t)
-    config.bytes_of_row[t] = static_cast<std::uint16_t>(t == 1 ? product.bytes : 4 * columns);
+  for (int t = 0; t < 3; ++t) config.bytes_of_row[t] = static_cast<std::uint16_t>(t == 1 ? product.bytes : 4 * columns);
   octavo::tiles_configure(config);
   octavo::tile_load<0>(sums, 4 * columns);
   octavo::tile_load<1>(product.a, product.bytes);

@@ -14,7 +14,8 @@ TEST(Fingerprint, IsStableAndChangesWithEveryPart) {
   EXPECT_NE(system_fingerprint(Bits::kNative, IsaLevel::kScalar, "i16", "0123"), base);
   EXPECT_NE(system_fingerprint(Bits::kNative, IsaLevel::kAvx2, "f16", "0123"), base);
   EXPECT_NE(system_fingerprint(Bits::kNative, IsaLevel::kAvx2, "i16", "0124"), base);
-  EXPECT_NE(system_fingerprint(Bits::kNative, IsaLevel::kAvx2, "i1", "60123"), base);  // parts do not run into each other
+  EXPECT_NE(system_fingerprint(Bits::kNative, IsaLevel::kAvx2, "i1", "60123"),
+            base);  // parts do not run into each other
 }
 
 TEST(Fingerprint, OfALevelWithAnothersBitsIsTheOthers) {

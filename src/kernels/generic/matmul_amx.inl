@@ -1,5 +1,5 @@
-// Products of quantized weights with many rows on matrix tiles (isa/tiles_amx.h), in the bits of the level without them:
-// sums of 32 products are integers, and what is made of them is the same text (add_scaled, store_tile).
+// Products of quantized weights with many rows on matrix tiles (isa/tiles_amx.h), in the bits of the level without
+// them: sums of 32 products are integers, and what is made of them is the same text (add_scaled, store_tile).
 //
 // A tile product is one panel by 16 rows by 32 columns. While it runs, vectors scale the sums of the one that began
 // three earlier and add them to 16 rows of outputs, which are registers over a run of K. Products run ahead across the
@@ -156,24 +156,24 @@ struct WeightRun {
   /// `count` activation blocks from `first` of a panel, the beginning of a unit.
   OCTAVO_KERNEL_PART void unpack(const uint8_t* first, int count) {
     int at = 0;
-    for_blocks<T>(first, count * kActBlock, [&](const uint8_t*, int, const uint8_t* of_block, const uint8_t* s)
-                                                __attribute__((always_inline)) {
-      if constexpr (has_integer_scales(T)) {
-        scales[at].pairs = Weights<T>::pairs(s, 0);
-      } else {
-        BlockScales<T> decoded;
-        decoded.decode(s, 0);
-        for (int g = 0; g < kActBlocks; ++g) {
-          scales[at + g].scale = decoded.scale[g];
-          if constexpr (Weights<T>::kHasMin) scales[at + g].minimum = decoded.minimum[g];
-        }
-      }
-      for (int g = 0; g < kActBlocks; ++g, ++at) {
-        const uint8_t* packed = of_block + g * kQuadBytes;
-        if constexpr (!Direct) unpack_weights<T>(packed, bytes[at]);
-        quads[at] = Direct ? packed : bytes[at];
-      }
-    });
+    for_blocks<T>(first, count * kActBlock,
+                  [&](const uint8_t*, int, const uint8_t* of_block, const uint8_t* s) __attribute__((always_inline)) {
+                    if constexpr (has_integer_scales(T)) {
+                      scales[at].pairs = Weights<T>::pairs(s, 0);
+                    } else {
+                      BlockScales<T> decoded;
+                      decoded.decode(s, 0);
+                      for (int g = 0; g < kActBlocks; ++g) {
+                        scales[at + g].scale = decoded.scale[g];
+                        if constexpr (Weights<T>::kHasMin) scales[at + g].minimum = decoded.minimum[g];
+                      }
+                    }
+                    for (int g = 0; g < kActBlocks; ++g, ++at) {
+                      const uint8_t* packed = of_block + g * kQuadBytes;
+                      if constexpr (!Direct) unpack_weights<T>(packed, bytes[at]);
+                      quads[at] = Direct ? packed : bytes[at];
+                    }
+                  });
   }
 };
 
@@ -230,8 +230,8 @@ struct TilePipeline {
     load(2), product<0>(), store<1>(1);
   }
 
-  /// The product three blocks ahead, the store of the one before it, and the scale step of the block at hand. Stores are
-  /// late, because one that waited for its product would hold up the next product's loads.
+  /// The product three blocks ahead, the store of the one before it, and the scale step of the block at hand. Stores
+  /// are late, because one that waited for its product would hold up the next product's loads.
   OCTAVO_KERNEL_PART void step(const JoinedRows& x, const TileScales<T>& scales, F32 (&acc)[kMatrixRows]) {
     ask.read_far();
     load(at + kInFlight);
@@ -290,8 +290,9 @@ struct TileProducts {
   OCTAVO_KERNEL_PART void join_rows_of(const TileRange& range, const ColumnRun& run) const {
     JoinedRows* out = memory.rows;
     for (int64_t t = 0; t < range.tiles; ++t) {
-      const auto* first = (const ActTile<kTileRows>*)(a.tiles + (size_t)(range.row + t * kMatrixRows) *
-                                                                    act_row_bytes(a.cols)) + run.first;
+      const auto* first =
+          (const ActTile<kTileRows>*)(a.tiles + (size_t)(range.row + t * kMatrixRows) * act_row_bytes(a.cols)) +
+          run.first;
       const auto* second = first + a.cols / kActBlock;
       for (int b = 0; b < run.count; ++b) join_rows<T>(*first++, *second++, *out++);
     }
@@ -316,8 +317,7 @@ struct TileProducts {
     F32 results[1][kMatrixRows];
     F32* to = run.ends ? results[0] : sums;
     for_constants<kMatrixRows>([&]<int R>() __attribute__((always_inline)) { to[R] = acc[R]; });
-    if (run.ends)
-      store_tile<T, 1, kMatrixRows>({weights(panel, 0), panel_bytes(T, w.cols)}, w, out, row, results);
+    if (run.ends) store_tile<T, 1, kMatrixRows>({weights(panel, 0), panel_bytes(T, w.cols)}, w, out, row, results);
   }
 
   OCTAVO_KERNEL_PART void run_of(const TileRange& range, const ColumnRun& run, const uint8_t* behind) const {
@@ -415,9 +415,8 @@ int64_t probe_tiles(int64_t rounds, const int8_t* operands, int32_t* result) {
       tile_load<C>(sums, kTileRowBytes);
     });
     for (int64_t r = 0; r < rounds; ++r)
-      for_constants<kProbeTiles>([&]<int C>() __attribute__((always_inline)) {
-        tile_dot_signed_unsigned<C, kA, kB>();
-      });
+      for_constants<kProbeTiles>([&]<int C>()
+                                     __attribute__((always_inline)) { tile_dot_signed_unsigned<C, kA, kB>(); });
     *result = 0;
     for_constants<kProbeTiles>([&]<int C>() __attribute__((always_inline)) {
       tile_store<C>(sums, kTileRowBytes);

@@ -120,8 +120,8 @@ OCTAVO_KERNEL_PART void dot_sub_block(const Quads& weights, const ActTile<R>& x,
   }
 }
 
-/// acc plus products of 32 weights of one scale with row `row` of x; `dot` is their sum. `minimum` is that of the weights
-/// where the type has one.
+/// acc plus products of 32 weights of one scale with row `row` of x; `dot` is their sum. `minimum` is that of the
+/// weights where the type has one.
 template <DType T, class Rows>
 OCTAVO_KERNEL_PART F32 add_scaled(F32 acc, I32 dot, F32 scale, const F32* minimum, const Rows& x, int row) {
   acc = f32_fma(i32_to_f32(dot), f32_mul(scale, f32_set(x.scale[row])), acc);
@@ -154,7 +154,8 @@ OCTAVO_KERNEL_PART void add_act_block(const Quads& weights, const F32* const (&s
     for (int r = 0; r < N; ++r) {
       for (int v = 0; v < V; ++v) {
         if constexpr (kParts == 1) {
-          acc[v][r] = add_scaled<T>(acc[v][r], dot[v][r], scale[v][s], W::kHasMin ? minimum[v] + s : nullptr, x, row + r);
+          acc[v][r] =
+              add_scaled<T>(acc[v][r], dot[v][r], scale[v][s], W::kHasMin ? minimum[v] + s : nullptr, x, row + r);
         } else {
           const F32 of_rows = f32_set(x.scale[row + r]), products = i32_to_f32(dot[v][r]);
           sum[v][r] = Part == 0 ? f32_mul(products, scale[v][s]) : f32_fma(products, scale[v][s], sum[v][r]);

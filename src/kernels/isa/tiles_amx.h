@@ -15,7 +15,9 @@ namespace {
 
 #define OCTAVO_TILE_NAME __attribute__((always_inline)) inline
 
-OCTAVO_TILE_NAME void tiles_configure(const TileConfig& config) { asm volatile("ldtilecfg %0" ::"m"(config) : "memory"); }
+OCTAVO_TILE_NAME void tiles_configure(const TileConfig& config) {
+  asm volatile("ldtilecfg %0" ::"m"(config) : "memory");
+}
 OCTAVO_TILE_NAME void tiles_release() { asm volatile("tilerelease" ::: "memory"); }
 
 template <int T>

@@ -1,5 +1,6 @@
-// The names of src/kernels/isa/tiles_amx.h over plain loops, for processors without matrix tiles. A unit finds this file
-// first when it is compiled for them. The thread's tiles know what they are configured for (emulated_isa/tile_machine.h).
+// The names of src/kernels/isa/tiles_amx.h over plain loops, for processors without matrix tiles. A unit finds this
+// file first when it is compiled for them. The thread's tiles know what they are configured for
+// (emulated_isa/tile_machine.h).
 #pragma once
 
 #include <stdint.h>
