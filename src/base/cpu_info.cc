@@ -63,7 +63,8 @@ std::vector<IsaLevel> IsaLevels::usable() const {
 }
 
 IsaLevels isa_levels() {
-  IsaLevels levels{.tiles = tile_support()};
+  IsaLevels levels;
+  levels.tiles = tile_support();
   for (int i = 0; i < kNumIsaLevels; ++i) {
     const auto level = static_cast<IsaLevel>(i);
     if (kBuilt[to_size(i)]) levels.built.push_back(level);
