@@ -34,7 +34,7 @@ TEST(CpuInfo, UnknownAndMissingLevelsAreErrorsThatListTheOthers) {
   }
 }
 
-// A build with OCTAVO_ISA_LEVELS=native has one level.
+// A build with OCTAVO_ISA_LEVELS=native has one level, or amx with avx512vnni.
 TEST(CpuInfo, ALevelThatWasNotBuiltIsAnErrorThatSaysHowToBuildIt) {
   const IsaLevels levels{.built = {IsaLevel::kAvx512Vnni},
                          .processor = {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvx512Vnni}};
