@@ -56,7 +56,7 @@ inline constexpr TileQuestions kTileQuestions = {
         [] {
           unsigned a = 0, b = 0, c = 0, d = 0;
           if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & (1U << 27)) == 0) return false;  // XGETBV itself
-          unsigned low = 0, high = 0;
+          unsigned low = 0, high = 0;  // NOLINT(misc-const-correctness): the instruction writes both
           asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
           constexpr unsigned kConfiguration = 1U << 17, kData = 1U << 18;
           return (low & kConfiguration) != 0 && (low & kData) != 0;

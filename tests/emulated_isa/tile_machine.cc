@@ -22,7 +22,7 @@ std::int32_t sum_of_four(const std::uint8_t* a, const std::uint8_t* b, TileSigns
 }  // namespace
 
 TileMachine& TileMachine::of_thread() {
-  thread_local TileMachine machine;
+  static thread_local TileMachine machine;
   return machine;
 }
 
