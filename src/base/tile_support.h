@@ -14,7 +14,7 @@
 
 namespace octavo {
 
-/// Usable, or the first thing that is missing.
+/// The first thing that is missing, or kUsable.
 enum class TileSupport : std::uint8_t { kUsable, kNoInstructions, kNoState, kNoPermission };
 
 /// What is missing, as the end of a sentence; empty for kUsable.

@@ -26,7 +26,7 @@ class TileMachine {
 
   bool configured() const { return configured_; }
   std::int64_t products() const { return products_; }
-  /// What was done wrong, and had no other effect, since the last call.
+  /// The uses that were wrong since the last call; they had no other effect.
   std::vector<std::string> take_errors();
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 static_assert(kLanes == kPanelRows && kTileRows == 8, "a panel is one vector, and 16 rows are two row tiles");
 
-// The loop's shape. Who has the machine tunes it with `bench_matmul --isa amx`.
+// The loop's shape, which `bench_matmul --isa amx` is for on a machine with tiles.
 
 inline constexpr int kMatrixRows = 16;     // rows of activations of a tile
 inline constexpr int kRunBlocks = 32;      // activation blocks of a run, at most
@@ -35,8 +35,8 @@ constexpr int64_t most_direct_tiles() {
   return T == DType::kQ8_0 ? 3 : 1;
 }
 
-// Two results in turn, one of activations, one of weights. Others hold nothing: each that does makes a product slower
-// where the core's other thread is at work.
+// Two tiles are results in turn, one is of activations and one of weights. The others hold nothing: each that does
+// makes a product slower where the core's other thread is at work.
 inline constexpr int kOfRows = 2, kOfWeights = 3;
 
 constexpr TileConfig shapes_of_products() {
@@ -59,7 +59,7 @@ class TilesInUse {
   TilesInUse& operator=(const TilesInUse&) = delete;
 };
 
-constexpr int kBlockBytes = kActBlock * kPanelRows;  // of unpacked weights that meet an activation block
+constexpr int kBlockBytes = kActBlock * kPanelRows;  // bytes of unpacked weights that meet an activation block
 
 /// Whether weights are bytes already.
 template <DType T>
@@ -71,8 +71,8 @@ constexpr bool are_bytes() {
 struct alignas(64) JoinedRows {
   int8_t q[kMatrixRows][kActBlock];
   float scale[kMatrixRows];
-  float sum32[kMatrixRows];    // where weights have a minimum
-  int32_t start[kMatrixRows];  // of the sums of products, where it is not 0: first_sum()
+  float sum32[kMatrixRows];    // set where weights have a minimum
+  int32_t start[kMatrixRows];  // set where sums of products do not begin at 0: first_sum()
 };
 
 template <class Number>
@@ -109,7 +109,7 @@ OCTAVO_KERNEL_PART void join_rows(const ActTile<kTileRows>& first, const ActTile
   }
 }
 
-/// What 32 weights of the outputs of a panel are multiplied by.
+/// The factors of 32 weights of each output of a panel.
 template <DType T>
 struct TileScales {
   F32 scale;
@@ -177,17 +177,17 @@ struct WeightRun {
   }
 };
 
-/// What the products of a call work in.
+/// The memory of a call's products.
 template <DType T, bool Direct>
 struct TileMemory {
   JoinedRows rows[kCopiedBlocks];  // [row tile][block of the run]
-  WeightRun<T, Direct> runs[2];    // of the panel at hand, and of the next one
+  WeightRun<T, Direct> runs[2];    // the runs of the panel at hand and of the next one
   F32 sums[kWaitingTiles][kMatrixRows];
   alignas(64) int32_t results[kRing][kMatrixRows][kPanelRows];
   alignas(64) uint8_t bytes[kRing][kBlockBytes];
 };
 
-/// Where the next product has its activations and weights.
+/// The places of the next product's activations and weights.
 struct NextProduct {
   const JoinedRows* rows;
   const uint8_t* const* quads;
@@ -254,7 +254,7 @@ struct TilePipeline {
 struct ColumnRun {
   int64_t first;
   int count;
-  bool begins, ends;  // the sums
+  bool begins, ends;  // whether sums begin in it, and end
 };
 
 /// Runs of about equal length, which end where units of blocks do; the shortest has kInFlight blocks and more.

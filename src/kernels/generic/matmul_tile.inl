@@ -13,7 +13,7 @@
 namespace octavo {
 namespace {
 
-/// What bytes of weights are larger by than what they stand for: a power of 2, or 0.
+/// The difference between a byte and the weight that it stands for: a power of 2, or 0.
 template <DType T>
 constexpr int byte_offset() {
   return Weights<T>::kWide ? kWideBias : Weights<T>::kZero;
@@ -120,8 +120,8 @@ OCTAVO_KERNEL_PART void dot_sub_block(const Quads& weights, const ActTile<R>& x,
   }
 }
 
-/// acc plus products of 32 weights of one scale with row `row` of x; `dot` is their sum. `minimum` is that of the
-/// weights where the type has one.
+/// Returns acc plus the products of 32 weights of one scale with row `row` of x; `dot` is their sum. `minimum` is the
+/// weights' own where the type has one.
 template <DType T, class Rows>
 OCTAVO_KERNEL_PART F32 add_scaled(F32 acc, I32 dot, F32 scale, const F32* minimum, const Rows& x, int row) {
   acc = f32_fma(i32_to_f32(dot), f32_mul(scale, f32_set(x.scale[row])), acc);
@@ -129,7 +129,7 @@ OCTAVO_KERNEL_PART F32 add_scaled(F32 acc, I32 dot, F32 scale, const F32* minimu
   return acc;
 }
 
-/// The same of weights whose scale and minimum are a pair of integers, in units of their row.
+/// add_scaled() for weights whose scale and minimum are a pair of integers, in units of their row.
 template <class Rows>
 OCTAVO_KERNEL_PART F32 add_scaled_pair(F32 acc, I32 dot, I16 scales, const Rows& x, int row) {
   return f32_fma(i32_to_f32(dot_pairs(i32_zero(), i16_pair_of(dot), scales)), f32_set(x.scale[row]), acc);
