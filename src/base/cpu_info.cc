@@ -17,8 +17,8 @@ namespace octavo {
 namespace {
 
 /// The levels whose kernels are in this build; src/kernels/dispatch.cc has a row for each.
-constexpr std::array<bool, kNumIsaLevels> kBuilt = {OCTAVO_HAS_SCALAR, OCTAVO_HAS_AVX2, OCTAVO_HAS_AVXVNNI,
-                                                    OCTAVO_HAS_AVX512VNNI, OCTAVO_HAS_NEON};
+constexpr std::array<bool, kNumIsaLevels> kBuilt = {OCTAVO_HAS_SCALAR,     OCTAVO_HAS_AVX2, OCTAVO_HAS_AVXVNNI,
+                                                    OCTAVO_HAS_AVX512VNNI, OCTAVO_HAS_AMX,  OCTAVO_HAS_NEON};
 constexpr std::string_view kHowToBuild = "configure it with -DOCTAVO_ISA_LEVELS=all for every level";
 
 bool contains(const std::vector<IsaLevel>& levels, IsaLevel level) {
@@ -64,6 +64,7 @@ std::vector<IsaLevel> IsaLevels::usable() const {
 
 IsaLevels isa_levels() {
   IsaLevels levels;
+  levels.tiles = tile_support();
   for (int i = 0; i < kNumIsaLevels; ++i) {
     const auto level = static_cast<IsaLevel>(i);
     if (kBuilt[to_size(i)]) levels.built.push_back(level);
@@ -86,6 +87,8 @@ Result<IsaLevel> parse_isa(std::string_view name, const IsaLevels& levels) {
   const auto found = std::find(kIsaNames.begin(), kIsaNames.end(), name);
   if (found == kIsaNames.end()) return fail("unknown instruction set '{}'; here there are: {}", name, names_of(usable));
   const auto level = static_cast<IsaLevel>(found - kIsaNames.begin());
+  if (level == IsaLevel::kAmx && levels.tiles != TileSupport::kUsable)
+    return fail("instruction set 'amx' is not supported here: {}", what_is_missing(levels.tiles));
   if (!contains(levels.processor, level))
     return fail("instruction set '{}' is not supported by this processor, which has: {}", name,
                 names_of(levels.processor));

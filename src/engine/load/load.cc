@@ -76,7 +76,7 @@ ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const Ru
   return {.name = config.name,
           .file_name = printable(source.path().filename().string()),
           .file_hash = file_hash,
-          .fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type), computed),
+          .fingerprint = system_fingerprint(options.bits, isa, kv_type_name(options.kv_type), computed),
           .architecture = config.architecture,
           .file = model_file(source, config, options.quantize),
           .embedding = embedding_info(config, options.pooling),
@@ -165,7 +165,7 @@ Result<void> add_pictures(PictureFile file, const EngineOptions& options, const 
   OCTAVO_TRY(LoadedPictures pictures, std::move(loaded));
   pictures.info.passed_over = std::move(info.vision.passed_over);
   info.vision = std::move(pictures.info);
-  info.fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type),
+  info.fingerprint = system_fingerprint(options.bits, isa, kv_type_name(options.kv_type),
                                         info.file_hash + pictures.rules.encoder_hash);
   parts.text.sampling_defaults.suppressed.push_back(pictures.rules.placeholder);
   parts.text.pictures = std::move(pictures.rules);

@@ -13,18 +13,27 @@
 namespace octavo {
 namespace {
 
-/// The initial sums of products of sub-block `part` of an activation block: weights are bytes less kZero.
+/// The difference between a byte and the weight that it stands for: a power of 2, or 0.
+template <DType T>
+constexpr int byte_offset() {
+  return Weights<T>::kWide ? kWideBias : Weights<T>::kZero;
+}
+template <DType T>
+constexpr int offset_shift() {
+  constexpr int kOffset = byte_offset<T>(), kShift = __builtin_ctz(kOffset == 0 ? 1 : kOffset);
+  static_assert(kOffset == 0 || kOffset == 1 << kShift);
+  return kShift;
+}
+
+/// The start of the sums of products of sub-block `part` of an activation block: weights are bytes less kZero.
 template <DType T, int R>
 inline I32 first_sum(const ActTile<R>& x, int part, int r) {
   using W = Weights<T>;
   if constexpr (has_integer_scales(T)) {
     return i32_set(x.sum_pair[r]);
   } else {
-    constexpr int kOffset = W::kWide ? kWideBias : W::kZero;
-    if constexpr (kOffset == 0) return i32_zero();
-    constexpr int kShift = __builtin_ctz(kOffset == 0 ? 1 : kOffset);
-    static_assert(kOffset == 0 || kOffset == 1 << kShift);
-    return i32_shl<kShift>(i32_set(W::kSubBlock == 32 ? x.minus_sum32[r] : x.minus_sum16[part][r]));
+    if constexpr (byte_offset<T>() == 0) return i32_zero();
+    return i32_shl<offset_shift<T>()>(i32_set(W::kSubBlock == 32 ? x.minus_sum32[r] : x.minus_sum16[part][r]));
   }
 }
 
@@ -111,9 +120,24 @@ OCTAVO_KERNEL_PART void dot_sub_block(const Quads& weights, const ActTile<R>& x,
   }
 }
 
-/// Computes acc[v][r] += the 32 weights that meet activation block g times row `row` + r's activations. If its halves
-/// are sub-blocks, they are added up before the scale of the activations, common to both, comes in. `scale` and
-/// `minimum` are those of each vector's block.
+/// Returns acc plus the products of 32 weights of one scale with row `row` of x; `dot` is their sum. `minimum` is the
+/// weights' own where the type has one.
+template <DType T, class Rows>
+OCTAVO_KERNEL_PART F32 add_scaled(F32 acc, I32 dot, F32 scale, const F32* minimum, const Rows& x, int row) {
+  acc = f32_fma(i32_to_f32(dot), f32_mul(scale, f32_set(x.scale[row])), acc);
+  if constexpr (Weights<T>::kHasMin) acc = f32_fma(*minimum, f32_set(x.sum32[row]), acc);
+  return acc;
+}
+
+/// add_scaled() for weights whose scale and minimum are a pair of integers, in units of their row.
+template <class Rows>
+OCTAVO_KERNEL_PART F32 add_scaled_pair(F32 acc, I32 dot, I16 scales, const Rows& x, int row) {
+  return f32_fma(i32_to_f32(dot_pairs(i32_zero(), i16_pair_of(dot), scales)), f32_set(x.scale[row]), acc);
+}
+
+/// acc[v][r] += the 32 weights that meet activation block g times row `row` + r's activations. If its halves are
+/// sub-blocks, they are added up before the scale of the activations, common to both, comes in. `scale` and `minimum`
+/// are those of each vector's block.
 template <DType T, int V, int N, int R, class Quads>
 OCTAVO_KERNEL_PART void add_act_block(const Quads& weights, const F32* const (&scale)[V],
                                       const F32* const (&minimum)[V], int g, const ActTile<R>& x, int row,
@@ -129,16 +153,15 @@ OCTAVO_KERNEL_PART void add_act_block(const Quads& weights, const F32* const (&s
     dot_sub_block<T, Part, V, N, R>(weights, x, row, dot);
     for (int r = 0; r < N; ++r) {
       for (int v = 0; v < V; ++v) {
-        const F32 of_rows = f32_set(x.scale[row + r]), products = i32_to_f32(dot[v][r]);
         if constexpr (kParts == 1) {
-          acc[v][r] = f32_fma(products, f32_mul(scale[v][s], of_rows), acc[v][r]);
+          acc[v][r] =
+              add_scaled<T>(acc[v][r], dot[v][r], scale[v][s], W::kHasMin ? minimum[v] + s : nullptr, x, row + r);
         } else {
+          const F32 of_rows = f32_set(x.scale[row + r]), products = i32_to_f32(dot[v][r]);
           sum[v][r] = Part == 0 ? f32_mul(products, scale[v][s]) : f32_fma(products, scale[v][s], sum[v][r]);
           if constexpr (Part == kParts - 1) acc[v][r] = f32_fma(sum[v][r], of_rows, acc[v][r]);
+          if constexpr (W::kHasMin) acc[v][r] = f32_fma(minimum[v][s], f32_set(x.sum16[Part][row + r]), acc[v][r]);
         }
-        if constexpr (W::kHasMin)
-          acc[v][r] =
-              f32_fma(minimum[v][s], f32_set(kParts == 1 ? x.sum32[row + r] : x.sum16[Part][row + r]), acc[v][r]);
       }
     }
   });
@@ -152,9 +175,7 @@ OCTAVO_KERNEL_PART void add_pairs(const Quads& weights, const I16 (&scales)[V], 
   I32 dot[V][N];
   dot_sub_block<T, 0, V, N, R>(weights, x, row, dot);
   for (int r = 0; r < N; ++r)
-    for (int v = 0; v < V; ++v)
-      acc[v][r] = f32_fma(i32_to_f32(dot_pairs(i32_zero(), i16_pair_of(dot[v][r]), scales[v])),
-                          f32_set(x.scale[row + r]), acc[v][r]);
+    for (int v = 0; v < V; ++v) acc[v][r] = add_scaled_pair(acc[v][r], dot[v][r], scales[v], x, row + r);
 }
 
 /// Asks for portion `part` of `parts` of the lines ahead of the unit at byte `offset` of the panel. Always inlined,

@@ -63,6 +63,7 @@ struct WeightStream {
     if constexpr (Passes == 1) return panel + offset + lead;
     return panel + panel_bytes + ((size_t)pass * panel_bytes + offset) / Passes;
   }
+  size_t bytes() const { return (size_t)panels * panel_bytes; }
   WeightStream panel_alone(int v) const { return {panel + (size_t)v * panel_bytes, panel_bytes}; }
 
   // The distance from a tile's vector of outputs to its next one. The next one belongs to the same panel; where a panel
@@ -81,16 +82,20 @@ struct NextPanels {
   size_t step;          // the bytes to prefetch at each read
   int lines;            // the lines that hold them
 
-  /// Takes part `part` of `parts` of the panels, for `reads` reads.
-  NextPanels(const WeightStream& s, int64_t part, int64_t parts, int64_t reads) {
-    const size_t bytes = (size_t)s.panels * s.panel_bytes;
-    next = s.panel + bytes + (size_t)part * bytes / (size_t)parts;
-    step = (bytes / (size_t)parts + (size_t)reads - 1) / (size_t)reads;
-    lines = (int)((step + 63) / 64);
-  }
+  /// `bytes` from `first` on, for `reads` reads.
+  NextPanels(const uint8_t* first, size_t bytes, int64_t reads)
+      : next(first), step((bytes + (size_t)reads - 1) / (size_t)reads), lines((int)((step + 63) / 64)) {}
+
+  /// Part `part` of `parts` of the panels behind those of the stream, for `reads` reads.
+  NextPanels(const WeightStream& s, int64_t part, int64_t parts, int64_t reads)
+      : NextPanels(s.panel + s.bytes() + (size_t)part * s.bytes() / (size_t)parts, s.bytes() / (size_t)parts, reads) {}
 
   __attribute__((always_inline)) void read() {
     for (int line = 0; line < lines; ++line) prefetch(next + line * 64);
+    next += step;
+  }
+  __attribute__((always_inline)) void read_far() {
+    for (int line = 0; line < lines; ++line) prefetch_far(next + line * 64);
     next += step;
   }
 };

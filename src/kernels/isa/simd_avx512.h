@@ -67,6 +67,8 @@ inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
 
 inline I32 i32_zero() { return _mm512_setzero_si512(); }
 inline I32 i32_set(int32_t x) { return _mm512_set1_epi32(x); }
+inline I32 i32_load(const int32_t* p) { return _mm512_loadu_si512(p); }
+inline void i32_store(int32_t* p, I32 v) { _mm512_storeu_si512(p, v); }
 inline I32 i32_load_i8(const int8_t* p) { return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p)); }
 inline I32 i32_load_u8(const uint8_t* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)p)); }
 inline I32 i32_add(I32 a, I32 b) { return _mm512_add_epi32(a, b); }
