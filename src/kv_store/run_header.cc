@@ -256,7 +256,7 @@ std::vector<std::byte> bytes_of(const RunHeader& header) {
   fixed.file_bytes = header.file_bytes();
   std::vector<std::byte> bytes(fixed.header_bytes);
   std::span<std::byte> out = bytes;
-  put(out, std::span(&fixed, 1));
+  put(out, std::span<const Fixed>(&fixed, 1));
   put(out, std::span(header.groups));
   put(out, std::span(header.hashes));
   put(out, std::span(header.tokens));
