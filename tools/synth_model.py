@@ -240,11 +240,11 @@ ROUTERS = {
     "deepseek-v2-lite": Router(1, scale=1.0, shared_count=2, leading=1, dense=(0,), dense_width=10944),
     "glm-4.7-flash": Router(2, "exp_probs_b.bias", True, 1.8, shared_count=1, leading=1, dense=(0,), dense_width=10240),
     "tiny-hy-v3": Router(bias="exp_probs_b", is_normed=True, scale=2.0, dense=(0,)),
-    "tiny-laguna": Router(2, "exp_probs_b.bias", True, 2.5, leading=1, dense=(0,)),
+    "tiny-laguna": Router(2, "exp_probs_b.bias", True, 1.25, leading=1, dense=(0,)),
     "tiny-laguna-elements": Router(bias="exp_probs_b.bias", is_normed=True, scale=1.5, leading=2, dense=(0, 1)),
     "tiny-north": Router(is_normed=True, leading=1, dense=(0,)),
     "tiny-north-rms": Router(2, is_normed=False),
-    "tiny-ling": Router(2, "exp_probs_b.bias", True, 2.5, (4, 2), leading=1, dense=(0,)),
+    "tiny-ling": Router(2, "exp_probs_b.bias", True, 1.25, (4, 2), leading=1, dense=(0,)),
 }
 
 RECURRENCES = {

