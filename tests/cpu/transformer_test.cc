@@ -186,7 +186,7 @@ TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
         "gemma3",    "gemma4",       "gpt-oss", "seed_oss",   "ernie4_5",   "hunyuan-dense", "olmo2",     "exaone4",
         "command-r", "cohere2",      "glm4",    "granite",    "granitemoe", "smollm3",       "minicpm",   "arcee",
         "qwen2vl",   "muse-glimmer", "phi3",    "starcoder2", "stablelm",   "apertus",       "glm4moe",   "qwen3next",
-        "lfm2",      "nanbeige",     "llama4",  "step35"}) {
+        "lfm2",      "nanbeige",     "llama4",  "lfm3",       "step35"}) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 7, .window = 9});
     expect_as_plain(model);

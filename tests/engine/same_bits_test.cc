@@ -208,7 +208,7 @@ class SameBits : public ::testing::TestWithParam<std::tuple<std::string, KvType>
   /// Some layers are recurrent.
   static bool keeps_states() {
     const std::string& arch = std::get<0>(GetParam());
-    return arch.starts_with("qwen35") || arch == "qwen3next" || arch == "lfm2";
+    return arch.starts_with("qwen35") || arch == "qwen3next" || arch.starts_with("lfm");
   }
 };
 class SameBitsOfLayouts : public SameBits {};
@@ -240,9 +240,9 @@ INSTANTIATE_TEST_SUITE_P(Assisted, SameBits,
                          kName);
 // Short convolutions, whose state has nothing to do with the type of keys and values.
 INSTANTIATE_TEST_SUITE_P(Convolutions, SameBits,
-                         ::testing::Combine(::testing::Values("lfm2"), ::testing::Values(KvType::kI16)), kName);
+                         ::testing::Combine(::testing::Values("lfm2", "lfm3"), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Convolutions, SameBitsOfLayouts,
-                         ::testing::Combine(::testing::Values("lfm2"), ::testing::Values(KvType::kI16)), kName);
+                         ::testing::Combine(::testing::Values("lfm2", "lfm3"), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Engine, SameBitsOfHeads,
                          ::testing::Combine(::testing::Values("qwen35-head", "qwen35moe-head", "gemma4-assisted"),
                                             ::testing::Values(KvType::kF16, KvType::kQ8_0, KvType::kI16)),
