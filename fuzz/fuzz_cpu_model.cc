@@ -31,7 +31,7 @@ std::string with_flags(const std::string& arch, const std::string& key) {
 }
 
 const std::string& bytes_of_model(std::size_t index) {
-  static const std::array<std::string, 38> kModels = {
+  static const std::array<std::string, 40> kModels = {
       TinyModel{.layers = 1}.bytes(),
       TinyModel{.layers = 1, .type = octavo::DType::kQ8_0, .experts = 3, .chosen = 2}.bytes(),
       TinyModel{.arch = "mistral3", .layers = 1}.bytes(),
@@ -72,6 +72,8 @@ const std::string& bytes_of_model(std::size_t index) {
       TinyModel{.arch = "laguna", .layers = 2}.bytes(),
       TinyModel{.arch = "spark2_5", .layers = 4}.bytes(),
       TinyModel{.arch = "cohere2moe", .layers = 2}.bytes(),
+      TinyModel{.arch = "llama4", .layers = 4, .window = 3}.bytes(),
+      TinyModel{.arch = "step35", .layers = 3, .window = 3}.bytes(),
       TinyModel{.layers = 1, .biases = true}.bytes(),
       TinyModel{.arch = "mistral3", .layers = 1, .experts = 3, .chosen = 2, .biases = true}.bytes(),
       with_flags("gemma2", "attention.sliding_window_pattern"),

@@ -188,7 +188,7 @@ TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
         "smollm3",    "minicpm",        "arcee",     "qwen2vl",   "muse-glimmer", "phi3",       "starcoder2",
         "stablelm",   "apertus",        "glm4moe",   "qwen3next", "lfm2",         "nanbeige",   "granitehybrid",
         "nemotron_h", "nemotron_h_moe", "falcon-h1", "laguna",    "spark2_5",     "cohere2moe", "llama4",
-        "step35",     "deepseek2"}) {
+        "step35",     "deepseek2",      "lfm3"}) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 7, .window = 9});
     expect_as_plain(model);

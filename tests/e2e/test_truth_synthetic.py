@@ -8,6 +8,7 @@ import oracle
 import oracle_model
 import rounded_oracle
 import support
+from gguf_file import GgufFile
 
 NUM_IDS = 24 if support.SANITIZED else 80
 F32 = ("F32",)
@@ -324,6 +325,12 @@ class QuantizedWeights(Truth):
     def test_types_mixed_within_a_layer(self):
         self.check_close(support.few_words_model("tiny-qwen3", types=("Q4_K", "Q6_K", "Q5_0", "Q8_0", "IQ4_NL")))
         self.check_close(support.few_words_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
+
+    def test_rows_that_no_block_of_256_divides(self):
+        model = support.few_words_model("tiny-gpt-oss", types=("Q4_K", "Q6_K"))
+        types = {(t.tensor_type.name, int(t.shape[0])) for t in GgufFile(model).tensors if t.name.endswith("attn_q.weight")}
+        self.assertEqual(types, {("Q5_0", 320), ("Q8_0", 320)})
+        self.check_close(model)
 
     def test_hybrids(self):
         for shape in ("tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next", "tiny-lfm2", "tiny-lfm2moe"):

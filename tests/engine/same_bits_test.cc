@@ -208,7 +208,7 @@ class SameBits : public ::testing::TestWithParam<std::tuple<std::string, KvType>
   /// Some layers are recurrent.
   static bool keeps_states() {
     const std::string& arch = std::get<0>(GetParam());
-    return arch.starts_with("qwen35") || arch == "qwen3next" || arch == "lfm2" || arch == "granitehybrid" ||
+    return arch.starts_with("qwen35") || arch == "qwen3next" || arch.starts_with("lfm") || arch == "granitehybrid" ||
            arch == "falcon-h1";
   }
 };
@@ -248,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(Assisted, SameBits,
                          ::testing::Combine(::testing::Values("gemma4-assisted"), ::testing::Values(KvType::kI16)),
                          kName);
 // Short convolutions and Mamba-2, whose states have nothing to do with the type of keys and values.
-const std::string kRecurrences[] = {"lfm2", "granitehybrid", "falcon-h1"};
+const std::string kRecurrences[] = {"lfm2", "lfm3", "granitehybrid", "falcon-h1"};
 INSTANTIATE_TEST_SUITE_P(Recurrences, SameBits,
                          ::testing::Combine(::testing::ValuesIn(kRecurrences), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Recurrences, SameBitsOfLayouts,

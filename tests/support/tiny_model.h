@@ -101,7 +101,7 @@ struct TinyModel {
   bool has_qkv_biases() const { return arch == "qwen2" || arch == "qwen2vl"; }
   bool is_cohere() const { return arch == "command-r" || arch == "cohere2" || is_north(); }
   bool norms_results_alone() const { return arch == "olmo2" || arch == "exaone4"; }
-  bool norms_results() const { return gemma() || norms_results_alone() || arch == "glm4" || is_glimmer(); }
+  bool norms_results() const { return gemma() || norms_results_alone() || arch == "glm4" || is_glimmer() || is_lfm3(); }
   std::uint64_t norm_size(std::uint64_t num_heads, std::uint64_t dim) const {
     return arch == "olmo2" ? num_heads * dim : dim;
   }
@@ -135,7 +135,9 @@ struct TinyModel {
   std::uint32_t num_experts() const { return experts == 0 && is_mixture() ? 8 : experts; }
   bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss() || arch == "seed_oss" || is_glm_moe(); }
   bool is_hybrid() const { return arch == "qwen35" || arch == "qwen35moe" || is_next(); }
-  bool is_lfm2() const { return arch == "lfm2"; }
+  bool is_lfm2() const { return arch == "lfm2" || is_lfm3(); }
+  // lfm3: of the layers that attend every second one has no window.
+  bool is_lfm3() const { return arch == "lfm3"; }
   bool is_nemotron() const { return arch == "nemotron_h" || arch == "nemotron_h_moe"; }
   bool is_falcon() const { return arch == "falcon-h1"; }
   bool has_mamba() const { return arch == "granitehybrid" || is_nemotron() || is_falcon(); }
@@ -407,6 +409,12 @@ struct TinyModel {
     for (std::uint32_t i = 0; i < layers; ++i)
       kv_heads_of_layers.push_back(keeps_state(i) || !has_mixer(i) ? 0 : static_cast<std::int32_t>(kv_heads));
     array(writer, "attention.head_count_kv", kv_heads_of_layers);
+    if (!is_lfm3()) return;
+    std::vector<bool> windowed;
+    for (std::uint32_t i = 0; i < layers; ++i) windowed.push_back((i + 1) % (2 * attention_every) != 0);
+    array(writer, "attention.sliding_window_pattern", windowed);
+    key(writer, "attention.sliding_window", window);
+    key(writer, "rope.freq_base_swa", 500.0F);
   }
 
   template <class Writer>
@@ -497,6 +505,15 @@ struct TinyModel {
     for (std::uint32_t i = 0; i < width; ++i)
       for (std::uint32_t j = 0; j < 2 * model_width; ++j) data += bytes_of(i == j ? 1.0F : 0.0F);
     writer.add_tensor("nextn.pre_projection.weight", {2 * model_width, width}, DType::kF32, data);
+  }
+
+  /// Of lfm3: half of the pairs turn in layers that see all.
+  template <class Writer>
+  void write_stays(Writer& writer) const {
+    std::string data;
+    for (std::uint32_t i = 0; i < head_dim / 2; ++i) data += bytes_of(i < head_dim / 4 ? 1.0F : 1e30F);
+    if (!without.contains("rope_freqs.weight"))
+      writer.add_tensor("rope_freqs.weight", {head_dim / 2}, DType::kF32, data);
   }
 
   /// A quarter of the pairs turns, as in files. One tensor for all layers that see all; none where no layer does.
@@ -631,6 +648,7 @@ struct TinyModel {
         floats(writer, random, std::string("rope_factors_") + kind + ".weight", {head_dim / 2}, 2.0F, 0.3F);
     if (biases && (has_qkv_biases() || arch == "phi3")) floats(writer, random, "output.bias", {vocab}, 0.0F, 0.3F);
     if (is_gemma4()) write_rope_factors(writer);
+    if (is_lfm3()) write_stays(writer);
     if (is_assistant()) write_projections(writer, random);
     if (is_gemma4() && per_layer_width > 0) {
       matrix("per_layer_token_embd.weight", vocab, std::uint64_t{layers} * per_layer_width);
@@ -648,7 +666,8 @@ struct TinyModel {
       if (has_norm_biases()) floats(writer, random, p + "attn_norm.bias", {width}, 0.0F, 0.3F);
       if (has_norm_biases() && !is_parallel) floats(writer, random, p + "ffn_norm.bias", {width}, 0.0F, 0.3F);
       if (is_glimmer()) matrix(p + "attn_gate.weight", gates_of_heads ? heads : q_width, width);
-      if (is_laguna() || is_spark() || is_step()) matrix(p + "attn_gate.weight", heads_of(i), width);
+      if (is_laguna() || is_spark() || is_step() || (is_lfm3() && attends))
+        matrix(p + "attn_gate.weight", heads_of(i), width);
       if (has_feed_forward(i) && !norms_results_alone() && !is_cohere() && !is_parallel && !is_nemotron())
         vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight"
                     : is_falcon()                ? "ffn_norm"

@@ -36,7 +36,7 @@ Result<std::vector<bool>> windowed_layers(const JsonObject& config) {
     const auto* text = std::get_if<std::string>(&kind);
     if (text == nullptr || (*text != kWindowed && *text != kGlobal))
       return fail("{}: layer {} is {}, expected {} or {}", config.place(kKinds), is_windowed.size(),
-                  describe_json(kind), kGlobal, kWindowed);
+                  text == nullptr ? describe_json(kind) : quote(*text), kGlobal, kWindowed);
     is_windowed.push_back(*text == kWindowed);
   }
   return is_windowed;

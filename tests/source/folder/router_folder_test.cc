@@ -424,7 +424,7 @@ TEST_F(RouterFolder, Step35UnderTheNamesOfTheHub) {
 TEST_F(RouterFolder, WhatStep35DoesNotComputeIsRefusedByItsMember) {
   constexpr std::string_view kModel = "Step3p5ForCausalLM";
   EXPECT_THAT(error_with(kModel, kStep, R"(, "swiglu_limits": [7])"), HasSubstr("swiglu_limits has 1 entries"));
-  EXPECT_THAT(error_with(kModel, kStep, R"(, "swiglu_limits": ["a", 7])"), HasSubstr("layer 0 has 'a'"));
+  EXPECT_THAT(error_with(kModel, kStep, R"(, "swiglu_limits": ["a", 7])"), HasSubstr("layer 0 has a text"));
   EXPECT_THAT(error_with(kModel, kStep, R"(, "partial_rotary_factors": [1.0, 1.0])"),
               HasSubstr("1 of a head is rotated"));
   EXPECT_THAT(error_with(kModel, kStep, R"(, "moe_router_activation": "softmax")"), HasSubstr("expected sigmoid"));
