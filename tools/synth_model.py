@@ -125,7 +125,7 @@ SHAPES = {
     "tiny-lfm2": Shape("lfm2", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-granite-hybrid": Shape("granitehybrid", 4, 256, 4, 2, 64, 512, 2048, 10000.0, True),
     "tiny-granite-hybrid-experts": Shape("granitehybrid", 4, 256, 4, 2, 64, 256, 2048, 10000.0, True, 8, 3, 512),
-    "tiny-nemotron-h": Shape("nemotron_h", 5, 256, 4, 2, 96, 512, 2048, 10000.0, False),
+    "tiny-nemotron-h": Shape("nemotron_h", 5, 256, 4, 2, 128, 512, 2048, 10000.0, False),
     "tiny-nemotron-h-experts": Shape("nemotron_h_moe", 5, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 512),
     "tiny-falcon-h1": Shape("falcon-h1", 3, 256, 4, 2, 64, 512, 2048, 100000.0, False),
     "tiny-falcon-h1-normed": Shape("falcon-h1", 2, 256, 4, 2, 64, 512, 2048, 100000.0, True),
