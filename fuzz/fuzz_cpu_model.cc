@@ -54,6 +54,8 @@ const std::string& bytes_of_model(std::size_t index) {
       TinyModel{.arch = "stablelm", .layers = 1}.bytes(),
       TinyModel{.arch = "stablelm", .layers = 1, .norms_by_head = true, .is_parallel = true}.bytes(),
       TinyModel{.arch = "apertus", .layers = 1}.bytes(),
+      TinyModel{.arch = "deepseek2", .layers = 1}.bytes(),
+      TinyModel{.arch = "minicpm3", .layers = 1, .type = octavo::DType::kQ8_0}.bytes(),
       TinyModel{.arch = "gemma2", .layers = 2}.bytes(),
       TinyModel{.arch = "gemma3", .layers = 1}.bytes(),
       TinyModel{.arch = "gemma4", .layers = 5, .width = 32, .ffn = 32, .vocab = 20}.bytes(),
