@@ -11,6 +11,25 @@ namespace octavo {
 namespace {
 
 constexpr double kLargestSize = 0x1p53;  // up to which doubles are exact
+constexpr std::string_view kInfinity = "Infinity";
+
+/// Python writes infinite numbers as a word that is no JSON. Outside of texts it becomes null, which is no number.
+std::string without_infinities(std::string text) {
+  constexpr std::string_view kNull = "null    ";
+  static_assert(kNull.size() == kInfinity.size());
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_quoted && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted && text.compare(i, kInfinity.size(), kInfinity) == 0) {
+      text.replace(i, kNull.size(), kNull);
+      if (i > 0 && text[i - 1] == '-') text[i - 1] = ' ';
+    }
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -33,8 +52,10 @@ Result<TemplateValue> read_json_object(std::string_view text, const std::filesys
 }
 
 Result<TemplateValue> read_json_file(const std::filesystem::path& path, const JsonLimits& limits) {
-  OCTAVO_TRY(const std::string text, read_text_file(path, limits.max_bytes));
-  return read_json_object(text, path, limits.max_values);
+  OCTAVO_TRY(std::string text, read_text_file(path, limits.max_bytes));
+  Result<TemplateValue> value = read_json_object(text, path, limits.max_values);
+  if (value || !text.contains(kInfinity)) return value;
+  return read_json_object(without_infinities(std::move(text)), path, limits.max_values);
 }
 
 std::string describe_json(const TemplateValue& value) {
