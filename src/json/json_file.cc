@@ -46,16 +46,16 @@ Result<std::string> read_text_file(const std::filesystem::path& path, std::uint6
 }
 
 Result<TemplateValue> read_json_object(std::string_view text, const std::filesystem::path& path, std::size_t most) {
-  auto value = read_json_object(text, most);
+  std::size_t left = most;
+  auto value = read_json_object(text, left);
+  if (!value && text.contains(kInfinity)) value = read_json_object(without_infinities(std::string(text)), most);
   if (!value) return fail("{}: {}", path.string(), value.error().message);
   return std::move(*value);
 }
 
 Result<TemplateValue> read_json_file(const std::filesystem::path& path, const JsonLimits& limits) {
-  OCTAVO_TRY(std::string text, read_text_file(path, limits.max_bytes));
-  Result<TemplateValue> value = read_json_object(text, path, limits.max_values);
-  if (value || !text.contains(kInfinity)) return value;
-  return read_json_object(without_infinities(std::move(text)), path, limits.max_values);
+  OCTAVO_TRY(const std::string text, read_text_file(path, limits.max_bytes));
+  return read_json_object(text, path, limits.max_values);
 }
 
 std::string describe_json(const TemplateValue& value) {
