@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-constexpr double kLargestSize = 0x1p53;  // up to which doubles are exact
+constexpr double kLargestSize = 0x1p53;  // the integers up to here are exact as doubles
 constexpr std::string_view kInfinity = "Infinity";
 
 /// Python writes infinite numbers as a word that is no JSON. Outside of texts it becomes null, which is no number.
