@@ -10,7 +10,24 @@
 namespace octavo {
 namespace {
 
-constexpr double kLargestSize = 0x1p53;  // the integers up to here are exact as doubles
+constexpr double kLargestSize = 0x1p53;  // up to which doubles are exact
+
+}  // namespace
+
+Result<std::string> read_text_file(const std::filesystem::path& path, std::uint64_t most) {
+  std::error_code error;
+  const std::uint64_t size = std::filesystem::file_size(path, error);
+  if (error) return fail("{}: {}", path.string(), error.message());
+  if (size > most) return fail("{}: has {} bytes, expected at most {}", path.string(), size, most);
+  std::ifstream in(path, std::ios::binary);
+  std::string text(size, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(size));
+  if (!in) return fail("{}: cannot be read", path.string());
+  return text;
+}
+
+namespace {
+
 constexpr std::string_view kInfinity = "Infinity";
 
 /// Python writes infinite numbers as a word that is no JSON. Outside of texts it becomes null, which is no number.
@@ -32,18 +49,6 @@ std::string without_infinities(std::string text) {
 }
 
 }  // namespace
-
-Result<std::string> read_text_file(const std::filesystem::path& path, std::uint64_t most) {
-  std::error_code error;
-  const std::uint64_t size = std::filesystem::file_size(path, error);
-  if (error) return fail("{}: {}", path.string(), error.message());
-  if (size > most) return fail("{}: has {} bytes, expected at most {}", path.string(), size, most);
-  std::ifstream in(path, std::ios::binary);
-  std::string text(size, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(size));
-  if (!in) return fail("{}: cannot be read", path.string());
-  return text;
-}
 
 Result<TemplateValue> read_json_object(std::string_view text, const std::filesystem::path& path, std::size_t most) {
   std::size_t left = most;
