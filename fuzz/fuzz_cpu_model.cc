@@ -31,7 +31,7 @@ std::string with_flags(const std::string& arch, const std::string& key) {
 }
 
 const std::string& bytes_of_model(std::size_t index) {
-  static const std::array<std::string, 40> kModels = {
+  static const std::array kModels = {
       TinyModel{.layers = 1}.bytes(),
       TinyModel{.layers = 1, .type = octavo::DType::kQ8_0, .experts = 3, .chosen = 2}.bytes(),
       TinyModel{.arch = "mistral3", .layers = 1}.bytes(),

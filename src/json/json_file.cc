@@ -26,8 +26,34 @@ Result<std::string> read_text_file(const std::filesystem::path& path, std::uint6
   return text;
 }
 
+namespace {
+
+constexpr std::string_view kInfinity = "Infinity";
+
+/// Python writes infinite numbers as a word that is no JSON. Outside of texts it becomes null, which is no number.
+std::string without_infinities(std::string text) {
+  constexpr std::string_view kNull = "null    ";
+  static_assert(kNull.size() == kInfinity.size());
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_quoted && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted && text.compare(i, kInfinity.size(), kInfinity) == 0) {
+      text.replace(i, kNull.size(), kNull);
+      if (i > 0 && text[i - 1] == '-') text[i - 1] = ' ';
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
 Result<TemplateValue> read_json_object(std::string_view text, const std::filesystem::path& path, std::size_t most) {
-  auto value = read_json_object(text, most);
+  std::size_t left = most;
+  auto value = read_json_object(text, left);
+  if (!value && text.contains(kInfinity)) value = read_json_object(without_infinities(std::string(text)), most);
   if (!value) return fail("{}: {}", path.string(), value.error().message);
   return std::move(*value);
 }

@@ -45,7 +45,8 @@ ModelPart part_of(const ModelConfig& config, std::string_view tensor) {
   const std::optional<tensor_names::OfLayer> name = tensor_names::split(tensor);
   const bool attends =
       name && to_size(name->layer) < config.layers.size() && config.layer(name->layer).kv_shape().has_value();
-  return part == ModelPart::kRecurrence && attends ? ModelPart::kAttention : part;
+  const bool is_beside = tensor.contains(".ssm_");  // attention in the same layer
+  return part == ModelPart::kRecurrence && attends && !is_beside ? ModelPart::kAttention : part;
 }
 
 WeightNeed weight_need(const WeightList& list) {

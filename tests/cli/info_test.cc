@@ -372,6 +372,15 @@ TEST(Info, RecurrentLayersAndTheStateOfASequenceAreTold) {
   EXPECT_EQ(memory.at("kv_bytes").to_number<int>(), state + 16 * 264);
 }
 
+TEST(Info, Mamba2BesideAttentionIsTheRecurrencesPart) {
+  const TempFile file(test::TinyModel{.arch = "falcon-h1"}.bytes(), ".gguf");
+  CliRun text;
+  ASSERT_EQ(text.run({"info", file.path().string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), HasSubstr("2 of 2 layers are Mamba-2"));
+  EXPECT_THAT(text.out.str(), HasSubstr("\nrecurrence "));
+  EXPECT_THAT(text.out.str(), HasSubstr("\nattention "));
+}
+
 TEST(Info, Mamba2AndItsStateAreTold) {
   const TempFile file(test::TinyModel{.arch = "granitehybrid"}.bytes(), ".gguf");
   CliRun text;

@@ -14,6 +14,7 @@
 #include <functional>
 #include <numeric>
 
+#include "model/model_state.h"
 #include "source/open_model.h"
 #include "support/load_runner.h"
 #include "support/temp_file.h"

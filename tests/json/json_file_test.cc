@@ -34,6 +34,19 @@ TEST_F(JsonFile, IsReadUpToItsBounds) {
   EXPECT_THAT(missing.error().message, HasSubstr("none.json: "));
 }
 
+TEST_F(JsonFile, NumbersThatPythonWritesAsInfiniteAreNone) {
+  const auto value = read(R"({"limit": [0.0, Infinity, -Infinity], "text": "\"Infinity", "n": 7})");
+  ASSERT_TRUE(value) << value.error().message;
+  const JsonObject object(std::get<TemplateDict>(*value), "a.json");
+  EXPECT_EQ(object.text("text").value(), "\"Infinity");
+  EXPECT_EQ(object.size("n").value(), 7U);
+  const TemplateList* limit = object.find_list("limit");
+  ASSERT_TRUE(limit != nullptr && limit->size() == 3);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>((*limit)[1]));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>((*limit)[2]));
+  EXPECT_THAT(error_of(R"({"a": Infinit})"), HasSubstr("a.json: "));
+}
+
 /// Look-ups in one object; `value` keeps it.
 struct Object {
   TemplateValue value;

@@ -31,7 +31,8 @@ ApiResult<std::uint64_t> read_seed(const JsonCursor& given) {
 }
 
 ApiResult<Resumption> read_resumption(FieldReader& reader, const JsonCursor& given) {
-  OCTAVO_TRY_VOID(to_api_result(given.expect_only({"token_ids", "seed", "system_fingerprint", "verify"})));
+  if (auto known = given.expect_only({"token_ids", "seed", "system_fingerprint", "verify"}); !known)
+    return refused(std::move(known.error()));
   const JsonCursor fingerprint = given["system_fingerprint"];
   OCTAVO_TRY(const std::string_view found, to_api_result(fingerprint.needed_string()));
   const std::string& expected = reader.context.model.fingerprint;
