@@ -3,14 +3,14 @@
 # minutes, and one program runs one level: who builds only for this machine needs only its strongest. Packages and tests
 # need all.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(octavo_all_isa_levels scalar avx2 avxvnni avx512vnni)
+  set(octavo_all_isa_levels scalar avx2 avxvnni avx512vnni amx)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(octavo_all_isa_levels scalar neon)
 else()
   set(octavo_all_isa_levels scalar)
 endif()
 set(OCTAVO_ISA_LEVELS all CACHE STRING
-  "Instruction sets to build kernels for: all, native (the strongest of this machine), or a list of names")
+  "Instruction sets to build kernels for: all, native (the strongest of this machine, with what that is built on), or a list of names")
 
 # octavo_find_machine_levels(OUT): the levels that this machine has, the strongest last, which is what `--isa auto` of a
 # build with all of them would choose. Asked once a configuration, because a build folder may have been made on another
@@ -37,6 +37,9 @@ elseif(OCTAVO_ISA_LEVELS STREQUAL "native")
   endif()
   octavo_find_machine_levels(octavo_isa_levels)
   list(GET octavo_isa_levels -1 octavo_isa_levels)
+  if(octavo_isa_levels STREQUAL "amx")  # which has most of its kernels from the level beneath
+    set(octavo_isa_levels avx512vnni amx)
+  endif()
 else()
   set(octavo_isa_levels ${OCTAVO_ISA_LEVELS})
 endif()
@@ -51,9 +54,19 @@ if(octavo_num_isa_levels EQUAL 0)
   message(FATAL_ERROR "OCTAVO_ISA_LEVELS: found \"${OCTAVO_ISA_LEVELS}\", expected all, native or some of ${names}")
 endif()
 
+if("amx" IN_LIST octavo_isa_levels AND NOT "avx512vnni" IN_LIST octavo_isa_levels)
+  message(FATAL_ERROR "OCTAVO_ISA_LEVELS: found \"${OCTAVO_ISA_LEVELS}\": amx has most of its kernels from avx512vnni, "
+    "which it needs beside it")
+endif()
+
+# Flags of avx512vnni, with which tests compile an emulation of what is beyond it, too. GCC 12's own AVX-512 header warns
+# of its deliberately undefined values (GCC bug 105593).
+set(octavo_avx512vnni_flags -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -mfma -mf16c
+    -mprefer-vector-width=512 -Wno-uninitialized)
+
 # octavo_tell_isa_levels(TARGET): OCTAVO_HAS_SCALAR, OCTAVO_HAS_AVX2, ...: 1 for the levels that are built, else 0.
 function(octavo_tell_isa_levels target)
-  foreach(level scalar avx2 avxvnni avx512vnni neon)
+  foreach(level scalar avx2 avxvnni avx512vnni amx neon)
     string(TOUPPER ${level} name)
     if(level IN_LIST octavo_isa_levels)
       target_compile_definitions(${target} PRIVATE OCTAVO_HAS_${name}=1)

@@ -66,6 +66,8 @@ struct Written {
   Written() {
     for (int i = 0; i < kBlocks; ++i) prefix.hashes.push_back({.low = 10 + to_size(i), .high = 3});
     for (int i = 0; i < kBlocks * layout.block_size; ++i) prefix.tokens.push_back(i * 7);
+    prefix.given = {{.first = 1, .count = 2, .index = 0, .digest = {.bytes = {1}}},
+                    {.first = 6, .count = 4, .index = 3, .digest = {.bytes = {2}}}};
     RunHeader header = RunHeader::of(address, layout, prefix, 1);
     for (int pool = 0; pool <= layout.num_groups(); ++pool)
       for (int i = 0; i < kBlocks; ++i)
@@ -115,7 +117,7 @@ void check_header(const RunHeader& header, std::uint64_t file_bytes) {
   FUZZ_CHECK(header.file_bytes() == file_bytes);
   const auto bytes = bytes_of(header);
   const auto again = parse_run_header(bytes, file_bytes);
-  FUZZ_CHECK(again && again->hashes == header.hashes && again->tokens == header.tokens);
+  FUZZ_CHECK(again && again->hashes == header.hashes && again->tokens == header.tokens && again->given == header.given);
 }
 
 void read_file(Written& written, std::string_view file, bool is_sealed) {

@@ -87,6 +87,15 @@ const std::vector<Folder>& folders() {
         {"mlp.experts.0.up_proj.weight", {3, 8}}}},
       {"Ernie4_5_MoeForCausalLM", {{"mlp.moe_statics.e_score_correction_bias", {2}}}},
       {"HYV3ForCausalLM", {{"mlp.expert_bias", {2}, "BF16"}, {"mlp.shared_mlp.down_proj.weight", {8, 3}}}},
+      {"Llama4ForCausalLM",
+       {{"feed_forward.experts.gate_up_proj", {2, 8, 6}}, {"feed_forward.experts.down_proj", {2, 3, 8}, "BF16"}},
+       "chunked_attention"},
+      {"Step3p5ForCausalLM",
+       {{"moe.gate_proj.weight", {2, 3, 8}}, {"moe.router_bias", {2}}, {"self_attn.g_proj.weight", {2, 8}, "BF16"}},
+       "sliding_attention"},
+      {"DeepseekV3ForCausalLM",
+       {{"self_attn.kv_b_proj.weight", {10, 4}, "BF16"}, {"self_attn.kv_a_layernorm.weight", {4}}}},
+      {"MiniCPM3ForCausalLM", {{"self_attn.kv_b_proj.weight", {10, 4}}}},
       {"MellumForCausalLM", {{"mlp.experts.gate_up_proj", {2, 6, 8}}}, "sliding_attention"},
   };
   return kFolders;
@@ -108,7 +117,9 @@ std::string config_of(const Folder& folder) {
     "n_routed_experts": 2, "n_shared_experts": 1, "first_k_dense_replace": 0, "n_group": 2, "topk_group": 1,
     "routed_scaling_factor": 2.5, "router_scaling_factor": 2.5, "moe_num_experts": 2, "moe_k": 1,
     "moe_num_shared_experts": 2, "moe_layer_start_index": 0, "moe_layer_end_index": 0, "moe_layer_interval": 1,
+    "intermediate_size_mlp": 12, "attention_chunk_size": 4, "share_expert_dim": 3, "swiglu_limits": [7.0],
     "num_shared_experts": 2, "conv_L_cache": 3, "block_multiple_of": 4, "block_ffn_dim_multiplier": 1.5,
+    "kv_lora_rank": 4, "q_lora_rank": 6, "qk_nope_head_dim": 3, "qk_rope_head_dim": 2, "v_head_dim": 2,
     "tie_word_embeddings": true})";
 }
 

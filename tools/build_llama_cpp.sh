@@ -4,7 +4,8 @@
 # native (the default): for the CPU at hand, into FOLDER/bin. avx2: without AVX-512 and VNNI, into FOLDER/avx2/bin.
 # Makes llama-bench, llama-batched-bench, llama-quantize and llama-logits (tools/llama_cpp_logits.cc), and leaves
 # llama.cpp's vocabularies in FOLDER/source/models. About ten minutes on two cores each.
-# Needs g++, cmake, ninja, and python3 with pip.
+# Needs g++, cmake, ninja, and python3 with pip. Where the processor has AMX, clang++-19 compiles llama.cpp's kernels for it,
+# if it is there. The file built_by beside the programs says which compiler it was.
 set -euo pipefail
 usage() { printf 'usage: %s [--isa native|avx2] FOLDER\n' "$0" >&2; exit 2; }
 isa=native
@@ -30,9 +31,20 @@ if [ ! -d source ]; then
     "llama_cpp_python-$version/vendor/llama.cpp"
   mv source.partial source
 fi
+compiler=g++
+if [ "$isa" = native ] && grep -qw amx_int8 /proc/cpuinfo; then
+  if command -v clang++-19 > /dev/null; then
+    compiler=clang++-19
+    flags+=(-DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19)
+  else
+    printf '%s: this processor has AMX, but clang++-19 is not here: g++ builds llama.cpp\n' "$0" >&2
+  fi
+fi
 cmake -G Ninja -S source -B "$build" -DCMAKE_BUILD_TYPE=Release -DLLAMA_CURL=OFF -DLLAMA_BUILD_TESTS=OFF \
   -DLLAMA_BUILD_UI=OFF --log-level=WARNING "${flags[@]}"
 ninja -C "$build" llama-bench llama-batched-bench llama-quantize
+printf 'llama.cpp was built by %s.\n' "$("$compiler" --version | head -n 1)" > "$build/bin/built_by"
+cat "$build/bin/built_by" >&2
 g++ -O2 -std=c++17 -I source/include -I source/ggml/include "$tools/llama_cpp_logits.cc" -o "$build/bin/llama-logits" \
   -L "$build/bin" -lllama -lggml -lggml-base "-Wl,-rpath,\$ORIGIN"
 printf '%s\n' "$PWD/$build/bin"

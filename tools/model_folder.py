@@ -33,10 +33,15 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "qwen2vl": "Qwen2_5_VLForConditionalGeneration", "qwen3vl": "Qwen3VLForConditionalGeneration",
           "muse-glimmer": "MuseGlimmerForConditionalGeneration",
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
+          "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM",
+          "llama4": "Llama4ForCausalLM", "step35": "Step3p5ForCausalLM",
           "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM", "lfm3": "Lfm3ForCausalLM", "granitehybrid": "GraniteMoeHybridForCausalLM", "nemotron_h": "NemotronHForCausalLM",
           "nemotron_h_moe": "NemotronHForCausalLM", "falcon-h1": "FalconH1ForCausalLM",
           "glm4moe": "Glm4MoeForCausalLM", "mellum": "MellumForCausalLM",
-          "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM"}
+          "ernie4_5-moe": "Ernie4_5_MoeForCausalLM", "hy_v3": "HYV3ForCausalLM", "qwen3next": "Qwen3NextForCausalLM",
+          "laguna": "LagunaForCausalLM", "cohere2moe": "Cohere2MoeForCausalLM",
+          "bailingmoe2": "BailingMoeV2ForCausalLM", "spark2_5": "Spark2_5ForCausalLM",
+          "deepseek2": "DeepseekV2ForCausalLM", "mistral4": "Mistral4ForCausalLM", "minicpm3": "MiniCPM3ForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
          "num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv",
          "head_dim": "attention.key_length", "intermediate_size": "feed_forward_length",
@@ -58,12 +63,18 @@ HUB_NAMES = {**dict.fromkeys(("nemotron_h", "nemotron_h_moe"), {"model.": "backb
                                "block_sparse_moe.experts.down_proj": "block_sparse_moe.output_linear.weight",
                                "block_sparse_moe.router.weight": "block_sparse_moe.router.layer.weight"},
              "ernie4_5-moe": {"mlp.gate.moe_statics": "mlp.moe_statics"},
+             "step35": {"mlp.gate.weight": "moe.gate.weight", "mlp.shared_experts": "share_expert",
+                        "mlp.gate.e_score_correction_bias": "moe.router_bias"},
              "hy_v3": {"mlp.gate.weight": "mlp.router.gate.weight", "mlp.shared_experts": "mlp.shared_mlp",
-                       "mlp.e_score_correction_bias": "mlp.expert_bias"}}
+                       "mlp.e_score_correction_bias": "mlp.expert_bias"},
+             "laguna": {"mlp.gate.e_score_correction": "mlp.experts.e_score_correction",
+                        "mlp.shared_experts": "mlp.shared_expert"}}
 # The tensor of a layer that predicts a token more, which is left out: {} is the number of the model's layers.
 PREDICTING = {"qwen35": "mtp.fc.weight", "qwen35moe": "mtp.fc.weight", "qwen3next": "mtp.fc.weight",
               "mellum": "mtp.layers.0.mlp.gate.weight", "ernie4_5-moe": "model.mtp_block.0.input_layernorm.weight",
-              "glm4moe": "model.layers.{}.eh_proj.weight", "hy_v3": "model.layers.{}.eh_proj.weight"}
+              "step35": "model.layers.{}.eh_proj.weight",
+              "glm4moe": "model.layers.{}.eh_proj.weight", "hy_v3": "model.layers.{}.eh_proj.weight",
+              "cohere2moe": "model.layers.{}.eh_proj.weight", "bailingmoe2": "model.layers.{}.eh_proj.weight"}
 
 
 class Heads(NamedTuple):
@@ -104,11 +115,19 @@ def rope_of(keys):
         rope |= {"rope_type": "mrope", "mrope_section": keys.get("rope.dimension_sections")[:3]}
     if keys.arch == "qwen3vl":
         rope |= {"mrope_section": keys.get("rope.dimension_sections")[:3], "mrope_interleaved": True}
-    if keys.arch == "phi3":
+    growth = keys.get("rope.scaling.yarn_log_multiplier")
+    if keys.get("attention.kv_lora_rank") and growth:
+        rope.pop("truncate", None)
+        rope |= {"mscale": 10 * growth, "mscale_all_dim": 10 * growth}
+    if keys.arch == "mistral4":
+        rope |= {"llama_4_scaling_beta": keys.get("attention.temperature_scale")}
+    if keys.arch == "minicpm3":
+        rope |= {"original_max_position_embeddings": keys.get("context_length")}
+    if keys.arch in ("phi3", "minicpm3"):
         tensors = {t.name: t.data.tolist() for t in keys.reader.tensors if t.name.startswith("rope_factors_")}
-        rope |= {"rope_type": "longrope", "attention_factor": keys.get("rope.scaling.attn_factor"),
+        rope |= {"rope_type": "longrope", "attention_factor": keys.get("rope.scaling.attn_factor") or 1.0,
                  **{f"{kind}_factor": tensors[f"rope_factors_{kind}.weight"] for kind in ("short", "long")}}
-    if keys.arch in ("glm4", "phi3", "stablelm", "glm4moe", "qwen3next"):
+    if keys.arch in ("glm4", "phi3", "stablelm", "glm4moe", "qwen3next", "laguna", "spark2_5", "bailingmoe2"):
         rope |= {"partial_rotary_factor": keys.get("rope.dimension_count") / keys.get("attention.key_length")}
     if keys.arch.startswith("qwen35"):
         rope |= {"partial_rotary_factor": keys.get("rope.dimension_count") / keys.get("attention.key_length"),
@@ -118,10 +137,12 @@ def rope_of(keys):
 
 def rope_members(keys, old):
     rope = rope_of(keys)
-    if keys.arch == "mellum":  # the ends of its ramp are rounded
-        rope.pop("truncate", None)
-        return {"rope_parameters": {"full_attention": rope,
-                                    "sliding_attention": {"rope_type": "default", "rope_theta": rope["rope_theta"]}}}
+    if keys.arch in ("mellum", "laguna", "spark2_5"):
+        rope.pop("truncate", None)  # the ends of their ramps are rounded
+        windowed = {"rope_type": "default", "rope_theta": keys.get("rope.freq_base_swa") or rope["rope_theta"]}
+        if keys.get("rope.dimension_count_swa"):
+            windowed["partial_rotary_factor"] = keys.get("rope.dimension_count_swa") / keys.get("attention.key_length")
+        return {"rope_parameters": {"full_attention": rope, "sliding_attention": windowed}}
     if keys.arch == "gemma3" and old:
         return {"rope_theta": rope["rope_theta"], "rope_local_base_freq": 10000.0}
     if keys.arch in ("gemma3", "gemma4"):
@@ -136,11 +157,22 @@ def rope_members(keys, old):
     return {"rope_theta": base} | ({"rope_scaling": rope} if rope["rope_type"] != "default" else {})
 
 
+def kinds_of_feed_forwards(keys):
+    dense = keys.get("leading_dense_block_count") or 0
+    return ["dense" if i < dense else "sparse" for i in range(keys.get("block_count"))]
+
+
 def experts_members(keys, old):
     width, shared = keys.get("expert_feed_forward_length"), keys.get("expert_shared_feed_forward_length")
     count, chosen = keys.get("expert_count"), keys.get("expert_used_count")
     if keys.arch == "llama":
         return {"architectures": ["MixtralForCausalLM"], "num_local_experts": count}
+    if keys.arch == "step35":
+        return {}
+    if keys.arch == "llama4":
+        return {"num_local_experts": count, "intermediate_size": width,
+                "intermediate_size_mlp": keys.get("feed_forward_length"),
+                "interleave_moe_layer_step": keys.get("interleave_moe_layer_step")}
     if keys.arch == "granitehybrid":
         return {"num_local_experts": count}
     if keys.arch == "nemotron_h_moe":
@@ -158,9 +190,33 @@ def experts_members(keys, old):
                 "n_shared_experts": keys.get("expert_shared_count"), "norm_topk_prob": keys.get("expert_weights_norm"),
                 "first_k_dense_replace": keys.get("leading_dense_block_count"),
                 "routed_scaling_factor": keys.get("expert_weights_scale")}
+    if keys.arch in ("deepseek2", "mistral4"):
+        groups = keys.get("expert_group_count") or 1
+        members = {"n_routed_experts": count, "moe_intermediate_size": width,
+                   "n_shared_experts": keys.get("expert_shared_count"),
+                   "first_k_dense_replace": keys.get("leading_dense_block_count") or 0,
+                   "routed_scaling_factor": keys.get("expert_weights_scale"),
+                   "norm_topk_prob": bool(keys.get("expert_weights_norm"))}
+        if keys.get("expert_gating_func") == 2:
+            return members | {"architectures": ["DeepseekV3ForCausalLM"], "n_group": groups,
+                              "topk_group": keys.get("expert_group_used_count") or 1}
+        return members
     if keys.arch == "hy_v3":
         return {"num_experts": count, "moe_intermediate_size": width, "num_shared_experts": shared // width,
                 "router_scaling_factor": keys.get("expert_weights_scale")}
+    if keys.arch == "laguna":
+        return {"num_experts": count, "moe_intermediate_size": width, "shared_expert_intermediate_size": shared,
+                "moe_routed_scaling_factor": keys.get("expert_weights_scale"), "norm_topk_prob": True,
+                "mlp_layer_types": kinds_of_feed_forwards(keys)}
+    if keys.arch == "cohere2moe":
+        return {"num_experts": count, "intermediate_size": width, "num_shared_experts": (shared or 0) // width,
+                "prefix_dense_intermediate_size": keys.get("feed_forward_length"), "expert_selection_fn": "sigmoid",
+                "norm_topk_prob": keys.get("expert_weights_norm"), "mlp_layer_types": kinds_of_feed_forwards(keys)}
+    if keys.arch == "bailingmoe2":
+        return {"num_experts": count, "moe_intermediate_size": width, "num_shared_experts": shared // width,
+                "first_k_dense_replace": keys.get("leading_dense_block_count"), "norm_topk_prob": True,
+                "n_group": keys.get("expert_group_count"), "topk_group": keys.get("expert_group_used_count"),
+                "routed_scaling_factor": keys.get("expert_weights_scale"), "score_function": "sigmoid"}
     if keys.arch == "gemma4":
         return {"enable_moe_block": True, "num_experts": count, "top_k_experts": chosen, "moe_intermediate_size": width}
     counting = "num_local_experts" if not old and keys.arch in ("qwen3moe", "mellum") else "num_experts"
@@ -186,9 +242,27 @@ def gemma4_members(keys, old):
     return members | {"per_layer_config": {str(i): of_global for i, w in enumerate(windowed) if not w}}
 
 
-def mellum_members(keys):
-    return {"layer_types": ["full_attention" if (i + 1) % 4 == 0 else "sliding_attention"
+def latent_members(keys):
+    kind = "_mla" if keys.get("attention.key_length_mla") else ""
+    rotated = keys.get("rope.dimension_count")
+    own = {"scale_emb": 12, "scale_depth": 1.4, "dim_model_base": 256} if keys.arch == "minicpm3" else {}
+    return own | {"q_lora_rank": keys.get("attention.q_lora_rank"), "kv_lora_rank": keys.get("attention.kv_lora_rank"),
+                  "qk_nope_head_dim": keys.get("attention.key_length" + kind) - rotated, "qk_rope_head_dim": rotated,
+                  "v_head_dim": keys.get("attention.value_length" + kind), "head_dim": rotated,
+                  "num_key_value_heads": keys.get("attention.head_count")}
+
+
+def kinds_of_layers(keys):
+    """Of each four layers the first or the last sees all, and the others where there are no windows."""
+    behind = 0 if keys.arch in ("laguna", "cohere2moe") else 1
+    windowed = keys.get("attention.sliding_window")
+    return {"layer_types": ["sliding_attention" if windowed and (i + behind) % 4 != 0 else "full_attention"
                             for i in range(keys.get("block_count"))]}
+
+
+def heads_by_layer(keys):
+    heads = keys.get("attention.head_count")
+    return {"num_attention_heads": heads[0], "num_attention_heads_per_layer": heads} if isinstance(heads, list) else {}
 
 
 def delta_members(keys):
@@ -221,6 +295,31 @@ def lfm3_members(keys):
     return {"layer_types": [kind if heads else "conv" for kind, heads in
                             zip(of_attention, keys.get("attention.head_count_kv"), strict=True)],
             "rope_parameters": rope}
+
+
+def step35_members(keys, old):
+    """As the hub has them (`old`), or as transformers 5 saves them. Lists have an entry for a layer that predicts a
+    token more."""
+    windowed, heads = keys.get("attention.sliding_window_pattern"), keys.get("attention.head_count")
+    of_windowed = heads[windowed.index(True)]
+    members = {"layer_types": ["sliding_attention" if one else "full_attention" for one in (*windowed, False)],
+               "num_attention_heads": heads[windowed.index(False)],
+               "swiglu_limits": [limit or None for limit in keys.get("swiglu_clamp_exp")],
+               "swiglu_limits_shared": [*keys.get("swiglu_clamp_shexp"), None],
+               "share_expert_dim": keys.get("expert_shared_feed_forward_length"),
+               "moe_intermediate_size": keys.get("expert_feed_forward_length"),
+               "moe_router_scaling_factor": keys.get("expert_weights_scale")}
+    bases = keys.get("rope.freq_base"), keys.get("rope.freq_base_swa")
+    if old:
+        return members | {"moe_num_experts": keys.get("expert_count"), "moe_top_k": keys.get("expert_used_count"),
+                          "num_attention_groups": keys.get("attention.head_count_kv"),
+                          "attention_other_setting": {"num_attention_heads": of_windowed},
+                          "rope_theta": [bases[one] for one in windowed], "rope_parameters": None,
+                          "partial_rotary_factors": [1.0 if one else 0.5 for one in windowed]}
+    return members | {"n_routed_experts": keys.get("expert_count"), "num_sliding_attention_heads": of_windowed,
+                      "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": bases[0],
+                                                             "partial_rotary_factor": 0.5},
+                                          "sliding_attention": {"rope_type": "default", "rope_theta": bases[1]}}}
 
 
 def mamba_members(keys):
@@ -266,15 +365,21 @@ def config_of(keys, is_tied, old):
         config |= delta_members(keys)
     if keys.arch == "granitehybrid":
         config |= granitehybrid_members(keys)
-    if keys.arch == "mellum":
-        config |= mellum_members(keys)
+    if keys.arch in ("mellum", "laguna", "cohere2moe", "spark2_5"):
+        config |= kinds_of_layers(keys)
+    if keys.arch == "laguna":
+        config |= heads_by_layer(keys)
+    if keys.arch == "spark2_5":
+        config |= {"hidden_act": "gelu", "gate_attn_act_mode": "sigmoid", "headwise_attn_output_gate": True}
+    if keys.get("attention.kv_lora_rank"):
+        config |= latent_members(keys)
     if keys.arch == "gemma4":
         config |= gemma4_members(keys, old)
     if keys.arch == "olmo2" and keys.get("attention.sliding_window"):
         config |= {"architectures": ["Olmo3ForCausalLM"]}
     if keys.arch == "exaone4":
         config |= {"sliding_window_pattern": "LLLG"}
-    if keys.arch in ("command-r", "cohere2"):
+    if keys.arch in ("command-r", "cohere2", "cohere2moe"):
         config |= {"logit_scale": keys.get("logit_scale")}
     if keys.arch in ("granite", "granitehybrid"):
         config |= {name: keys.get(suffix) for name, suffix in GRANITE_SCALES.items()}
@@ -296,6 +401,13 @@ def config_of(keys, is_tied, old):
         config |= lfm3_members(keys)
     if keys.arch == "smollm3":
         config |= {"no_rope_layers": [int((i + 1) % 4 != 0) for i in range(keys.get("block_count"))]}
+    if keys.arch == "step35":
+        config |= step35_members(keys, old)
+    if keys.arch == "llama4":
+        scale = keys.get("attention.temperature_scale")
+        config |= {"attention_chunk_size": keys.get("attention.chunk_size"), "no_rope_layers": [],
+                   "use_qk_norm": keys.get("use_qk_norm") is not False, "attn_temperature_tuning": 4,
+                   "attn_scale": scale or 0.1, "floor_scale": keys.get("attention.temperature_length") or 8192}
     if keys.arch == "nanbeige":
         config |= {name: keys.get(name) for name in ("num_loops", "skip_loop_final_norm")}
     if keys.arch == "minicpm":
@@ -312,6 +424,10 @@ def config_of(keys, is_tied, old):
 def apart(name, data, arch):
     """A tensor of experts as transformers 4 saves them: one for each expert."""
     layer, part = name.split("mlp.experts.")
+    if arch == "step35":  # which has them in one tensor all the same
+        parts = {"down": data} if part == "down_proj" else dict(zip(("gate", "up"), np.split(data, 2, 1)))
+        yield from ((f"{layer}moe.{kind}_proj.weight", matrices) for kind, matrices in parts.items())
+        return
     place, names = ("block_sparse_moe", PARTS_OF_MIXTRAL) if arch == "llama" else ("mlp", PARTS_OF_EXPERT)
     parts = {"down": data} if part == "down_proj" else dict(zip(("gate", "up"), np.split(data, 2, 1)))
     for kind, matrices in parts.items():

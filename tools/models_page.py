@@ -46,7 +46,7 @@ MODELS = (
     Model("Bielik 3", FILE, ("Bielik-11B-v3.0-Instruct",)),
     Model("Command R, R7B", "command-r", ("CohereForAI-c4ai-command-r-plus-tool_use",
                                           "CohereForAI-c4ai-command-r7b-12-2024-tool_use")),
-    Model("Command, mixtures", FILE, ("Cohere2MoE",)),
+    Model("Command, mixtures", "cohere2moe", ("Cohere2MoE",)),
     Model("DBRX", "dbrx"),
     Model("DeepSeek LLM", "deepseek-llm"),
     Model("DeepSeek Coder", "deepseek-coder"),
@@ -67,8 +67,9 @@ MODELS = (
     Model("Granite", FILE, ("ibm-granite-granite-3.3-2B-Instruct", "ibm-granite-granite-4.0", "ibm-granite-granite-4.1")),
     Model("Hy3", FILE, ("tencent-Hy3",)),
     Model("Kimi", FILE, ("Kimi-K2-Instruct", "Kimi-K2-Thinking", "Kimi-K3", "moonshotai-Kimi-K2")),
-    Model("Laguna", FILE, ("poolside-Laguna-S-2.1", "poolside-Laguna-XS-2.1", "poolside-Laguna-XS.2")),
+    Model("Laguna", "laguna", ("poolside-Laguna-S-2.1", "poolside-Laguna-XS-2.1", "poolside-Laguna-XS.2")),
     Model("LFM2", "lfm2", ("LFM2-8B-A1B", "LFM2.5-8B-A1B", "LFM2.5-Instruct")),
+    Model("Ling 2", "bailingmoe2"),
     Model("Ling 3", FILE, ("inclusionai-ling-3.0-flash",)),
     Model("Llama 2, Mistral 7B", "llama (SentencePiece)"),
     Model("Llama 3, its derivatives", "llama-bpe", (
@@ -97,7 +98,7 @@ MODELS = (
     Model("SmolLM, SmolLM2", "smollm"),
     Model("SmolLM3", "llama-bpe", ("HuggingFaceTB-SmolLM3-3B",)),
     Model("Solar Open", "solar-open", ("upstage-Solar-Open-100B",)),
-    Model("Spark 2.5", FILE, ("Spark2.5",)),
+    Model("Spark 2.5", "spark2_5", ("Spark2.5",)),
     Model("StarCoder 2", "starcoder"),
     Model("Step 3.5", FILE, ("StepFun3.5-Flash",)),
 )

@@ -1,46 +1,58 @@
 """The arithmetic of the oracle (oracle.py): dequantized weights, and the layers of all architectures but gemma4, whose
 own stand in oracle_gemma4.py. Needs: numpy, gguf.
 """
+import functools
+import math
+
 import gguf
 import numpy as np
 from gguf.quants import dequantize
 
+import oracle_latent
 from gguf_file import GgufFile
 
 ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
                  "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
-                 "ernie4_5-moe", "hy_v3", "lfm2", "lfm2moe",
-                 "lfm3", "nanbeige", "granitehybrid", "nemotron_h", "nemotron_h_moe", "falcon-h1")
+                 "ernie4_5-moe", "hy_v3", "llama4", "step35", "lfm2", "lfm2moe",
+                 "lfm3", "nanbeige", "laguna", "spark2_5", "cohere2moe", "bailingmoe2",
+                 "granitehybrid", "nemotron_h", "nemotron_h_moe", "falcon-h1", *oracle_latent.ARCHITECTURES)
 SHORT_CONVS = ("lfm2", "lfm2moe", "lfm3")
 NEMOTRONS = ("nemotron_h", "nemotron_h_moe")  # of whose layers each has one part
 MAMBAS = ("granitehybrid", *NEMOTRONS)  # whose layers without KV heads are Mamba-2
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
-SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe", "nemotron_h_moe")  # where the file does not say
-NORMED_BY_KEY = ("glm4moe", "hy_v3", "nemotron_h_moe")  # weights of experts; those of others always
+# Where the file does not say.
+SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe", "llama4", "step35", "laguna", "cohere2moe", "nemotron_h_moe")
+# Weights of experts; those of others always.
+NORMED_BY_KEY = ("glm4moe", "hy_v3", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2", "nemotron_h_moe",
+                 "deepseek2", "mistral4")
 SCALED = ("granite", "granitemoe", "granitehybrid", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
 NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-r", "cohere2", "glm4", "smollm3", "arcee",
-              "muse-glimmer", "nanbeige", *SCALED)
+              "muse-glimmer", "nanbeige", "llama4", "cohere2moe", "deepseek2", "mistral4", *SCALED)
 UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
               "apertus", "deci", "qwen3vl", "qwen3vlmoe", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2",
-              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", "falcon-h1", *SHORT_CONVS, *SCALED)
+              "hunyuan-dense", "ernie4_5", "ernie4_5-moe", "glm4moe", "llama4", "step35", "laguna", "spark2_5",
+              "bailingmoe2", "falcon-h1", *oracle_latent.ARCHITECTURES, *SHORT_CONVS, *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4,
-                "muse-glimmer": 4, "mellum": 4,
+                "muse-glimmer": 4, "mellum": 4, "llama4": 4, "step35": 4, "laguna": 4, "spark2_5": 4, "cohere2moe": 4,
                 "lfm2": 0, "lfm2moe": 0, "lfm3": 0}  # of these none sees all where there is a window
-PLAIN_WINDOWS = ("olmo2", "mellum")  # whose windowed layers' positions are not stretched
-UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer")  # whose layers that see all know no positions
+FIRST_IS_GLOBAL = ("laguna", "cohere2moe")  # of each four layers; of others the last
+PLAIN_WINDOWS = ("olmo2", "mellum", "laguna")  # whose windowed layers' positions are not stretched
+UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer", "llama4")  # whose layers that see all know no positions
 NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer", "lfm3")  # of the parts, before they are added
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # post_attention_norm is of the feed-forward's input
-COHERES = ("command-r", "cohere2")  # LayerNorm, and a feed-forward that reads what attention reads
+COHERES = ("command-r", "cohere2", "cohere2moe")  # LayerNorm, and a feed-forward that reads what attention reads
 LAYER_NORMS = (*COHERES, "starcoder2", "stablelm")
 GATE_IN_UP = ("glm4", "phi3")
+QKV_IN_ONE = ("phi3", "bailingmoe2", "spark2_5")
+GATED_RESULTS = ("muse-glimmer", "laguna", "spark2_5", "step35", "lfm3")  # a gate with a matrix of its own behind attention
 GLIMMER_POST_EPSILON = 1e-8  # post_norm_eps of MuseGlimmerTextConfig
 SWIGLU_SLOPE, SWIGLU_LIMIT = 1.702, 7.0  # alpha and limit of GptOssExperts
 
@@ -88,6 +100,11 @@ def gelu_tanh(x):
     return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
+def gelu(x):
+    erf = np.vectorize(math.erf, otypes=[np.float32])
+    return (0.5 * x * (1 + erf(x / np.float32(math.sqrt(2))))).astype(np.float32)
+
+
 def soft_cap(x, cap):
     return np.float32(cap) * np.tanh(x / np.float32(cap)) if cap else x
 
@@ -131,13 +148,19 @@ class Model:
         self.heads = int(np.max(self.key("attention.head_count")))  # of the layers that attend
         self.head_dim = self.key("attention.key_length", self.width // self.heads)
         self.value_dim = self.key("attention.value_length", self.head_dim)
+        # Cohere2MoeDecoderLayer: RMSNorm where there is an epsilon of it.
+        self.is_layer_norm = self.arch in LAYER_NORMS and not (
+            self.arch == "cohere2moe" and "cohere2moe.attention.layer_norm_rms_epsilon" in self.meta)
         of_layer_norm = self.key("attention.layer_norm_epsilon", 0)  # which early files of Nemotron-H alone have
-        self.eps = of_layer_norm if self.arch in LAYER_NORMS else self.key("attention.layer_norm_rms_epsilon",
-                                                                           of_layer_norm or None)
+        self.eps = of_layer_norm if self.is_layer_norm else self.key("attention.layer_norm_rms_epsilon",
+                                                                     of_layer_norm or None)
         self.eps_of_results = GLIMMER_POST_EPSILON if self.arch == "muse-glimmer" else self.eps
         self.split_qkv()
+        self.split_by_key_head()
         self.rope_base = self.key("rope.freq_base", 10000.0)
         self.window = self.key("attention.sliding_window", 0) if self.arch in GLOBAL_EVERY else 0
+        if self.arch == "llama4":  # attention_chunk_size of Llama4TextConfig
+            self.window = self.key("attention.chunk_size", 8192)
         self.score_cap = self.key("attn_logit_softcapping", 0)
         self.logit_cap = self.key("final_logit_softcapping", 0)
         # Llama 3's scaling, if the file has it, or that of LongRoPE for the model's whole context.
@@ -147,12 +170,24 @@ class Model:
 
     def split_qkv(self):
         """Phi3Attention: the rows of Q, of K and of V lie in one matrix."""
-        if self.arch != "phi3":
+        if self.arch not in QKV_IN_ONE:
             return
         ends = np.cumsum([self.heads * self.head_dim, self.key("attention.head_count_kv") * self.head_dim])
         for name in [name for name in self.weights if name.endswith("attn_qkv.weight")]:
             for part, rows in zip("qkv", np.split(self.weights[name], ends), strict=True):
                 self.weights[name.replace("qkv", part)] = rows
+
+    def split_by_key_head(self):
+        """fix_query_key_value_ordering of Qwen3NextGatedDeltaNet: each key head has its rows of Q and K, then those of V
+        and of the gate of its value heads."""
+        for name in [name for name in self.weights if self.arch == "qwen3next" and name.endswith("ssm_in.weight")]:
+            key_heads, key_dim = self.key("ssm.group_count"), self.key("ssm.state_size")
+            rows = self.weights[name].reshape(key_heads, -1, self.width)
+            values = self.key("ssm.inner_size") // key_heads
+            parts = np.split(rows, np.cumsum([key_dim, key_dim, values]), axis=1)
+            q, k, v, gate = (part.reshape(-1, self.width) for part in parts)
+            self.weights[name.replace("ssm_in", "attn_qkv")] = np.concatenate([q, k, v])
+            self.weights[name.replace("ssm_in", "attn_gate")] = gate
 
     def context_kind(self):
         context = self.key("context_length")
@@ -164,7 +199,9 @@ class Model:
         that nothing reads."""
         if not name.startswith("blk.") or self.arch == "gemma4":
             return False
-        if self.arch == "muse-glimmer" and ".attn_gate." in name:
+        if self.arch in GATED_RESULTS and ".attn_gate." in name:
+            return False
+        if self.arch in oracle_latent.ARCHITECTURES and ".attn_output." not in name:
             return False
         if self.arch == "qwen3next" and name.split(".")[2] in ("attn_qkv", "attn_gate", "ssm_ba", "ssm_out"):
             return False
@@ -180,6 +217,8 @@ class Model:
         """What results, embeddings and logits are multiplied by: residual_multiplier and embedding_multiplier of
         Granite, whose logits_scaling divides; scale_depth, scale_emb and dim_model_base of MiniCPM, with their
         defaults; logit_scale of Cohere multiplies."""
+        if self.arch == "minicpm3":  # constants of its config.json
+            return 1.4 / self.layers ** 0.5, 12.0, 256 / self.width
         if self.arch not in SCALED:
             multiplies = self.arch in (*COHERES, "muse-glimmer")
             return 1, float(np.sqrt(self.width)) if self.gemma else 1, self.key("logit_scale") if multiplies else 1
@@ -189,6 +228,8 @@ class Model:
         return residual, embedding, 1 / logits
 
     def is_rotated(self, layer):
+        if self.arch == "cohere2moe":  # Cohere2MoeAttention: windowed layers, and the dense ones in front
+            return self.is_local(layer) or layer < self.key("leading_dense_block_count", 0)
         if self.arch in NEMOTRONS:
             return False
         if self.arch.startswith("granite"):
@@ -204,7 +245,7 @@ class Model:
         """RMSNorm, or for rows of the stream LayerNorm; the row itself where the file has no such norm."""
         if name not in self.weights:
             return x
-        if self.arch in LAYER_NORMS:
+        if self.is_layer_norm:
             x = x - x.mean(-1, keepdims=True)
         x = x / np.sqrt((x * x).mean(-1, keepdims=True) + (eps or self.eps)) * self.norm_weights(name)
         return x + self.weights.get(name.removesuffix("weight") + "bias", 0)
@@ -219,11 +260,17 @@ class Model:
         if self.window and not local and self.arch in UNROTATED_GLOBALS:
             return x
         rotated = self.key("rope.dimension_count", self.head_dim)
+        if self.arch in ("laguna", "spark2_5") and local and self.window:  # of these Laguna's alone are not stretched
+            return self.rotate(x, positions, self.key("rope.dimension_count_swa"), self.key("rope.freq_base_swa"),
+                               self.arch in PLAIN_WINDOWS)
         if self.arch in PLAIN_WINDOWS:
             local = local and self.window > 0
             return self.rotate(x, positions, rotated, self.rope_base, local)
         if self.arch == "lfm3":  # the divisors are those of layers that see all
             return self.rotate(x, positions, rotated, self.key("rope.freq_base_swa") if local else self.rope_base, local)
+        if self.arch == "step35":  # partial_rotary_factors
+            base = self.key("rope.freq_base_swa") if local else self.rope_base
+            return self.rotate(x, positions, rotated if local else rotated // 2, base, local)
         local = local and self.arch == "gemma3"
         base = GEMMA3_LOCAL_ROPE_BASE if local else self.rope_base
         return self.rotate(x, positions, rotated, base, local)
@@ -231,8 +278,8 @@ class Model:
     def rotate(self, x, positions, rotated, base, is_plain):
         """`is_plain`: the context is not stretched."""
         freq = base ** (-2 * np.arange(rotated // 2) / rotated)
-        if self.rope_factors is not None and not (is_plain and self.arch == "lfm3"):
-            freq = freq / self.rope_factors
+        if self.rope_factors is not None and not (is_plain and self.arch in ("lfm3", "step35")):
+            freq = freq / self.rope_factors[:len(freq)]
         freq, magnitude = (freq, 1) if is_plain else self.scale_rope(freq, base)
         magnitude = magnitude * self.key("rope.scaling.attn_factor", 1.0)
         c, s = (magnitude * f(positions[:, None] * freq) for f in (np.cos, np.sin))
@@ -262,11 +309,17 @@ class Model:
         slowed = np.clip((np.arange(len(freq)) - low) / max(high - low, 0.001), 0, 1)
         # The growth of scores; all of it may be a part of the model already (mscale_all_dim of transformers).
         magnitude = 0.1 * np.log(factor) + 1
+        if self.arch in oracle_latent.ARCHITECTURES:  # mscale and mscale_all_dim are equal
+            return freq / factor * slowed + freq * (1 - slowed), 1
         magnitude /= 0.1 * self.key("rope.scaling.yarn_log_multiplier", 0.0) * np.log(factor) + 1
         return freq / factor * slowed + freq * (1 - slowed), magnitude
 
-    def score_scale(self, positions):
+    def score_scale(self, positions, local):
         """What each query's scores are multiplied by, [tokens, 1]."""
+        if self.arch == "llama4":  # Llama4TextAttention: attn_scale and floor_scale of the layers that see all
+            slope, floor = self.key("attention.temperature_scale", 0.1), self.key("attention.temperature_length", 8192)
+            grown = 1 + (0 if local else slope) * np.log1p((positions + 1) // floor)
+            return (grown[:, None] * self.head_dim ** -0.5).astype(np.float32)
         scalar = self.head_dim  # query_pre_attn_scalar
         if self.arch == "gemma2" and self.layers == GEMMA2_27B_LAYERS:
             scalar = self.width // self.heads
@@ -283,7 +336,8 @@ class Model:
         pattern = self.key("attention.sliding_window_pattern", GLOBAL_EVERY.get(self.arch, 1))
         if self.arch not in GLOBAL_EVERY:
             return False
-        return bool(pattern[layer]) if isinstance(pattern, list) else pattern == 0 or (layer + 1) % pattern != 0
+        place = layer if self.arch in FIRST_IS_GLOBAL else layer + 1
+        return bool(pattern[layer]) if isinstance(pattern, list) else pattern == 0 or place % pattern != 0
 
     def attention(self, h, layer):
         """h: normed rows [tokens, width] -> [tokens, width]."""
@@ -307,10 +361,14 @@ class Model:
             q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
         if self.arch != "hunyuan-dense" and self.is_rotated(layer):
             q, k = self.rope(q, positions, local), self.rope(k, positions, local)
+        if self.arch == "llama4" and local and self.key("use_qk_norm", self.key("expert_count") != 128):
+            q, k = (x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) for x in (q, k))  # Llama4TextL2Norm
         k, v = np.repeat(k, heads // kv_heads, 0), np.repeat(v, heads // kv_heads, 0)
-        scores = soft_cap((q * self.score_scale(positions)) @ k.transpose(0, 2, 1), self.score_cap)
+        scores = soft_cap((q * self.score_scale(positions, local)) @ k.transpose(0, 2, 1), self.score_cap)
         hidden = positions[None, :] > positions[:, None]
-        if local and self.window:
+        if local and self.arch == "llama4":  # of other chunks
+            hidden |= positions[:, None] // self.window != positions[None, :] // self.window
+        elif local and self.window:
             hidden |= positions[:, None] - positions[None, :] >= self.window
         scores = np.where(hidden, np.float32(-np.inf), scores)
         if p + "attn_sinks.weight" in w:  # a logit more for each head, without a value
@@ -320,11 +378,11 @@ class Model:
             out = softmax(scores) @ v
         if gate is not None:
             out = out * sigmoid(gate)
-        if self.arch == "lfm3":  # Lfm3Attention: a gate for each head
-            out = out * sigmoid(h @ w[p + "attn_gate.weight"].T).T[:, :, None]
         out = out.transpose(1, 0, 2).reshape(n, -1)
-        if self.arch == "muse-glimmer":
-            out = out * sigmoid(h @ w[p + "attn_gate.weight"].T)
+        if self.arch in GATED_RESULTS:  # a number for each head, as Lfm3Attention, or for each element
+            gate = h @ w[p + "attn_gate.weight"].T
+            gate = np.logaddexp(0, gate) if self.arch == "laguna" else sigmoid(gate)  # LagunaAttention: softplus
+            out = out * np.repeat(gate, out.shape[1] // gate.shape[1], 1)
         return out @ w[p + "attn_output.weight"].T + w.get(p + "attn_output.bias", 0)
 
     def is_recurrent(self, layer):
@@ -412,12 +470,16 @@ class Model:
             return self.mamba2
         if self.arch in SHORT_CONVS and not self.of_layer("attention.head_count_kv", layer):
             return self.short_conv
+        if self.arch in oracle_latent.ARCHITECTURES:
+            return functools.partial(oracle_latent.attention, self)
         return self.delta_net if self.is_recurrent(layer) else self.attention
 
     def feed_forward(self, h, layer):
         w, p = self.weights, f"blk.{layer}."
         if p + "ffn_gate_inp.weight" in w:
-            return self.mixture(h, p) + self.shared_expert(h, p)
+            result = self.mixture(h, p) + self.shared_expert(h, p)
+            is_mean = self.arch == "cohere2moe" and p + "ffn_gate_shexp.weight" in w  # Cohere2MoeSparseMoeBlock: average
+            return result / 2 if is_mean else result
         if self.arch in ("arcee", *NEMOTRONS):  # ArceeMLP and NemotronHMLP of transformers
             up = h @ w[p + "ffn_up.weight"].T + w.get(p + "ffn_up.bias", 0)
             return np.maximum(up, 0)**2 @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)
@@ -427,8 +489,15 @@ class Model:
         if self.arch == "apertus":
             return self.xielu(h @ w[p + "ffn_up.weight"].T, layer) @ w[p + "ffn_down.weight"].T
         gate, up = (h @ w[p + f"ffn_{name}.weight"].T + w.get(p + f"ffn_{name}.bias", 0) for name in ("gate", "up"))
-        gated = (gelu_tanh if self.gemma else silu)(gate) * up
+        if self.arch == "step35":
+            return self.limited(silu(gate), up, layer, "shexp") @ w[p + "ffn_down.weight"].T
+        gated = (gelu_tanh if self.gemma else gelu if self.arch == "spark2_5" else silu)(gate) * up
         return gated @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)
+
+    def limited(self, gate, up, layer, kind):
+        """Step3p7MLP and Step3p7Experts of transformers: swiglu_limits_shared ("shexp") and swiglu_limits ("exp")."""
+        limit = self.of_layer(f"swiglu_clamp_{kind}", layer, 0) or np.inf
+        return np.minimum(gate, limit) * np.clip(up, -limit, limit)
 
     def xielu(self, x, layer):
         """XIELUActivation of transformers (arXiv 2411.13010)."""
@@ -456,7 +525,11 @@ class Model:
             weights = weights * (self.key("expert_weights_scale", 0) or 1)
         out = np.zeros_like(h)
         for row, rank in np.ndindex(*chosen.shape):
-            out[row] += weights[row, rank] * self.expert(h[row], p, chosen[row, rank])
+            weight, number = weights[row, rank], chosen[row, rank]
+            if self.arch == "llama4":  # Llama4TextMoe: of what the expert reads
+                out[row] += self.expert(weight * h[row], p, number)
+            else:
+                out[row] += weight * self.expert(h[row], p, number)
         return out
 
     def within_groups(self, worths):
@@ -485,6 +558,8 @@ class Model:
         if self.arch == "gpt-oss":  # _apply_gate of GptOssExperts
             gate, up = np.minimum(gate, SWIGLU_LIMIT), np.clip(up, -SWIGLU_LIMIT, SWIGLU_LIMIT)
             return product(gate * sigmoid(SWIGLU_SLOPE * gate) * (up + 1), "down")
+        if self.arch == "step35":
+            return product(self.limited(silu(gate), up, int(p.split(".")[1]), "exp"), "down")
         return product(silu(gate) * up, "down")
 
     def shared_expert(self, h, p):
@@ -496,7 +571,10 @@ class Model:
         if p + "ffn_gate_shexp.weight" not in w:
             return 0
         gate, up, down = (w[p + f"ffn_{name}_shexp.weight"].T for name in ("gate", "up", "down"))
-        result = (silu(h @ gate) * (h @ up)) @ down
+        gate, up = silu(h @ gate), h @ up
+        if self.arch == "step35":
+            return self.limited(gate, up, int(p.split(".")[1]), "shexp") @ down
+        result = (gate * up) @ down
         own_gate = w.get(p + "ffn_gate_inp_shexp.weight")
         return result if own_gate is None else sigmoid(h @ own_gate)[:, None] * result
 

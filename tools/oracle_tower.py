@@ -13,14 +13,9 @@ import math
 import numpy as np
 
 from gguf_file import GgufFile
-from oracle_model import dequantize_tensor, gelu_tanh, softmax
+from oracle_model import dequantize_tensor, gelu, gelu_tanh, softmax
 
 ROPE_BASE = 10000.0
-
-
-def gelu(x):
-    erf = np.vectorize(math.erf, otypes=[np.float32])
-    return (0.5 * x * (1 + erf(x / np.float32(math.sqrt(2))))).astype(np.float32)
 
 
 def layer_norm(x, weight, bias, epsilon):

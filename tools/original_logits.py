@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 import original_names
+import synth_latent
 import synth_model
 from gguf_file import GgufFile
 
@@ -103,6 +104,71 @@ def experts(shape, **names):
     dims = synth_model.SHAPES[shape]
     return {key: {"count": dims.experts, "chosen": dims.chosen, "width": dims.ffn, "shared": dims.shared}[value]
             for key, value in names.items()}
+
+
+def mlp_layer_types(shape):
+    dense = synth_model.ROUTERS[shape].dense
+    return ["dense" if i in dense else "sparse" for i in range(synth_model.SHAPES[shape].layers)]
+
+
+def kinds_of_layers(shape, windowed):
+    """The first of each four layers sees all, and the others where there are no windows."""
+    return ["sliding_attention" if windowed and i % 4 != 0 else "full_attention"
+            for i in range(synth_model.SHAPES[shape].layers)]
+
+
+def laguna(shape, full_rope, window, gating):
+    dims = synth_model.SHAPES[shape]
+    base, part = synth_model.WINDOWED_ROPES["laguna"]
+    heads = [synth_model.shape_of_layer(dims, i).heads for i in range(dims.layers)]
+    return {"rope_parameters": {"full_attention": full_rope,
+                                "sliding_attention": default_rope(base, partial_rotary_factor=part)},
+            "sliding_window": window, "layer_types": kinds_of_layers(shape, window > 0), "gating": gating,
+            "num_attention_heads_per_layer": heads, "mlp_layer_types": mlp_layer_types(shape),
+            "moe_routed_scaling_factor": synth_model.ROUTERS[shape].scale,
+            "intermediate_size": synth_model.ROUTERS[shape].dense_width,
+            **experts(shape, num_experts="count", num_experts_per_tok="chosen", moe_intermediate_size="width",
+                      shared_expert_intermediate_size="shared")}
+
+
+def north(shape, **more):
+    dims = synth_model.SHAPES[shape]
+    return {"logit_scale": 0.75, "sliding_window": WINDOW, "expert_selection_fn": "sigmoid",
+            "layer_types": kinds_of_layers(shape, True), "mlp_layer_types": mlp_layer_types(shape),
+            "prefix_dense_intermediate_size": synth_model.ROUTERS[shape].dense_width,
+            "num_shared_experts": dims.shared // dims.ffn,
+            **experts(shape, num_experts="count", num_experts_per_tok="chosen"), **more}
+
+
+def llama4(shape):
+    return {"attention_chunk_size": WINDOW, "intermediate_size_mlp": 512,
+            **experts(shape, num_local_experts="count", num_experts_per_tok="chosen", intermediate_size="width")}
+
+
+def latent(shape, **more):
+    """The dimensions that synth_latent.py gives a shape, by their names in the configuration."""
+    dims = synth_latent.LATENTS[shape]
+    return {"num_key_value_heads": synth_model.SHAPES[shape].heads, "head_dim": dims.rotated,
+            "q_lora_rank": dims.q_rank or None, "kv_lora_rank": dims.rank, "qk_nope_head_dim": dims.plain,
+            "qk_rope_head_dim": dims.rotated, "v_head_dim": dims.value, **more}
+
+
+def latent_long_rope(shape):
+    """The lists of factors of frequencies, of a model whose context was not stretched."""
+    dims, original = synth_latent.LATENTS[shape], synth_model.SHAPES[shape]
+    lists = {f"{kind}_factor": synth_model.long_rope_factors(kind, dims.rotated // 2).tolist()
+             for kind in ("short", "long")}
+    return {"rope_type": "longrope", "rope_theta": original.rope_base,
+            "original_max_position_embeddings": original.context, **lists}
+
+
+def latent_mixture(shape, **more):
+    """The same with experts; the expert for every row is as wide as several."""
+    router = synth_model.ROUTERS[shape]
+    return latent(shape, **experts(shape, n_routed_experts="count", num_experts_per_tok="chosen",
+                                   moe_intermediate_size="width"),
+                  routed_scaling_factor=router.scale, n_shared_experts=router.shared_count,
+                  first_k_dense_replace=router.leading, intermediate_size=router.dense_width, **more)
 
 
 CASES = {
@@ -249,6 +315,51 @@ CASES = {
                   {"router_scaling_factor": 2.0, "num_shared_experts": 1, "intermediate_size": 512,
                    **experts("tiny-hy-v3", num_experts="count", num_experts_per_tok="chosen",
                              moe_intermediate_size="width")}),
+    "laguna": Case("tiny-laguna", "LagunaForCausalLM", "LagunaConfig", {"window": WINDOW, "yarn": 4.0},
+                   laguna("tiny-laguna", yarn_rope("tiny-laguna", 4.0, partial_rotary_factor=0.5), WINDOW, "per-head")),
+    "laguna with gates of elements": Case(
+        "tiny-laguna-elements", "LagunaForCausalLM", "LagunaConfig", {"window": 0},
+        laguna("tiny-laguna-elements", default_rope(5e5, partial_rotary_factor=0.5), 0, "per-element")),
+    "cohere2moe": Case("tiny-north", "Cohere2MoeForCausalLM", "Cohere2MoeConfig", {"window": WINDOW},
+                       {"rms_norm_eps": None, "layer_norm_eps": 1e-6, **north("tiny-north", norm_topk_prob=True)}),
+    "cohere2moe with RMSNorm": Case(
+        "tiny-north-rms", "Cohere2MoeForCausalLM", "Cohere2MoeConfig", {"window": WINDOW},
+        north("tiny-north-rms", norm_topk_prob=False)),
+    "llama4": Case("tiny-llama4", "Llama4ForCausalLM", "Llama4TextConfig", {"window": WINDOW}, llama4("tiny-llama4")),
+    "llama4 with dense layers": Case(
+        "tiny-llama4-dense", "Llama4ForCausalLM", "Llama4TextConfig", {"window": WINDOW},
+        {**llama4("tiny-llama4-dense"), "interleave_moe_layer_step": 2, "use_qk_norm": False, "attn_scale": 0.5,
+         "floor_scale": synth_model.LLAMA4_FLOOR}),
+    "step35": Case("tiny-step35", "Step3p7ForConditionalGeneration", "Step3p7Config", {"window": WINDOW},
+                   {"rope_parameters": {"full_attention": default_rope(5e6, partial_rotary_factor=0.5),
+                                        "sliding_attention": default_rope(synth_model.STEP_BASE)},
+                    "layer_types": [f"{'sliding' if i % 4 else 'full'}_attention" for i in range(5)],
+                    "mlp_layer_types": ["dense", *4 * ["sparse"]], "sliding_window": WINDOW, "pad_token_id": 0,
+                    "num_sliding_attention_heads": synth_model.STEP_HEADS, "moe_router_scaling_factor": 1.5,
+                    "swiglu_limits": list(synth_model.STEP_LIMITS), "intermediate_size": 512,
+                    "swiglu_limits_shared": list(synth_model.STEP_SHARED_LIMITS),
+                    **experts("tiny-step35", n_routed_experts="count", num_experts_per_tok="chosen",
+                              moe_intermediate_size="width", share_expert_dim="shared")},
+                   {"vision_config": {"num_hidden_layers": 1, "hidden_size": 32, "num_attention_heads": 2,
+                                      "intermediate_size": 32}}),
+    "deepseek_v2": Case("tiny-deepseek2", "DeepseekV2ForCausalLM", "DeepseekV2Config", {"yarn": 4.0},
+                        latent_mixture("tiny-deepseek2", topk_method="greedy", norm_topk_prob=False,
+                                       rope_parameters=yarn_rope("tiny-deepseek2", 4.0, mscale=0.707,
+                                                                 mscale_all_dim=0.707))),
+    "deepseek_v3": Case("tiny-deepseek2-v3", "DeepseekV3ForCausalLM", "DeepseekV3Config", {"yarn": 4.0},
+                        latent_mixture("tiny-deepseek2-v3", n_group=4, topk_group=2, norm_topk_prob=True,
+                                       rope_parameters=yarn_rope("tiny-deepseek2-v3", 4.0, mscale=1.0,
+                                                                 mscale_all_dim=1.0))),
+    "glm4_moe_lite": Case("tiny-deepseek2-v3", "Glm4MoeLiteForCausalLM", "Glm4MoeLiteConfig", {},
+                          latent_mixture("tiny-deepseek2-v3", n_group=4, topk_group=2, norm_topk_prob=True)),
+    "mistral4": Case("tiny-mistral4", "Mistral4ForCausalLM", "Mistral4Config", {"yarn": 256.0},
+                     latent_mixture("tiny-mistral4", n_group=1, topk_group=1, norm_topk_prob=True,
+                                    head_dim=synth_latent.LATENTS["tiny-mistral4"].head(),
+                                    rope_parameters=yarn_rope("tiny-mistral4", 256.0, mscale=1.0, mscale_all_dim=1.0,
+                                                              llama_4_scaling_beta=0.5))),
+    "minicpm3": Case("tiny-minicpm3", "MiniCPM3ForCausalLM", "MiniCPM3Config", {},
+                     latent("tiny-minicpm3", scale_emb=12, scale_depth=1.4, dim_model_base=256,
+                            rope_parameters=latent_long_rope("tiny-minicpm3"))),
     "gpt-oss": Case("tiny-gpt-oss", "GptOssForCausalLM", "GptOssConfig", {"window": WINDOW, "yarn": 4.0},
                     {"rope_parameters": yarn_rope("tiny-gpt-oss", 4.0, truncate=False), "sliding_window": WINDOW,
                      **experts("tiny-gpt-oss", num_local_experts="count", num_experts_per_tok="chosen")}),

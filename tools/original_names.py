@@ -34,7 +34,12 @@ MAMBA = {f"ssm_{part}": f"mamba.{name}" for part, name in
 NEMOTRON = {"attn_norm": "norm", **{stem: name.replace("mamba", "mixer") for stem, name in MAMBA.items()},
             **{f"attn_{c}": f"mixer.{c[0]}_proj" for c in ("q", "k", "v", "output")},
             "ffn_up": "mixer.up_proj", "ffn_down": "mixer.down_proj"}
+LATENT = SHARED_EXPERTS | {
+    "attn_q_a": "self_attn.q_a_proj", "attn_q_a_norm": "self_attn.q_a_layernorm", "attn_q_b": "self_attn.q_b_proj",
+    "attn_kv_a_mqa": "self_attn.kv_a_proj_with_mqa", "attn_kv_a_norm": "self_attn.kv_a_layernorm",
+    "attn_kv_b": "self_attn.kv_b_proj", "exp_probs_b": "mlp.gate.e_score_correction"}
 OWN_PARTS = {
+    "deepseek2": LATENT, "mistral4": LATENT, "minicpm3": LATENT,
     "hunyuan-dense": {"attn_q_norm": "self_attn.query_layernorm", "attn_k_norm": "self_attn.key_layernorm"},
     "olmo2": {"post_ffw_norm": "post_feedforward_layernorm"},
     "granitemoe": {"ffn_gate_inp": "block_sparse_moe.router", "ffn_down_shexp": "shared_mlp.output_linear",
@@ -55,6 +60,16 @@ OWN_PARTS = {
     "glm4moe": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.e_score_correction"},
     "ernie4_5-moe": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.moe_statics.e_score_correction"},
     "hy_v3": SHARED_EXPERTS | {"exp_probs_b": "mlp.e_score_correction"},
+    "laguna": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.e_score_correction", "attn_gate": "self_attn.g_proj"},
+    "cohere2moe": SHARED_EXPERTS,
+    "bailingmoe2": SHARED_EXPERTS | {"attn_qkv": "attention.query_key_value", "attn_output": "attention.dense",
+                                     "attn_q_norm": "attention.query_layernorm", "attn_k_norm": "attention.key_layernorm",
+                                     "exp_probs_b": "mlp.gate.expert"},
+    "spark2_5": {"attn_qkv": "self_attn.q_k_v_proj", "attn_output": "self_attn.out_proj",
+                 "attn_gate": "self_attn.g_proj"},
+    "llama4": {f"ffn_{part}{end}": f"feed_forward.{place}{part}_proj" for part in ("gate", "up", "down")
+               for end, place in (("", ""), ("_shexp", "shared_expert."))} | {"ffn_gate_inp": "feed_forward.router"},
+    "step35": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.e_score_correction", "attn_gate": "self_attn.g_proj"},
     "qwen3next": {"ssm_ba": "linear_attn.in_proj_ba", "attn_qkvz": "linear_attn.in_proj_qkvz"},
     "lfm2moe": LFM2 | {"ffn_gate_inp": "feed_forward.gate", "exp_probs_b": "feed_forward.expert"},
     "lfm2": LFM2,
@@ -71,7 +86,9 @@ WHOLE = {
     "token_embd_norm.weight": "model.embedding_norm.weight",
     "nextn.pre_projection.weight": "pre_projection.weight", "nextn.post_projection.weight": "post_projection.weight",
 }
-OWN_WHOLE = {"falcon-h1": {"output_norm.weight": "model.final_layernorm.weight"},
+OWN_WHOLE = {"bailingmoe2": {"token_embd.weight": "model.word_embeddings.weight"},
+             "spark2_5": {"token_embd.weight": "model.embedding.weight"},
+             "falcon-h1": {"output_norm.weight": "model.final_layernorm.weight"},
              **dict.fromkeys(("nemotron_h", "nemotron_h_moe"), {"token_embd.weight": "model.embeddings.weight",
                                                                 "output_norm.weight": "model.norm_f.weight"})}
 NAMES = {  # of a layer, whole
@@ -80,7 +97,7 @@ NAMES = {  # of a layer, whole
     "ffn_down_exps.scale": "router.per_expert_scale",
 }
 # Architectures whose norms multiply by one more than the original's weight.
-SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe", "qwen3next")
+SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe", "qwen3next", "step35")
 SHIFTED_LAYER_NORMS = (*SHIFTED_NORMS, "muse-glimmer")  # those of layers
 # llama.cpp rotates neighbours there, the original the halves of a head.
 PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "granitehybrid", "smollm3", "minicpm", "nanbeige", "arcee", "muse-glimmer")
@@ -200,7 +217,8 @@ def fused_by_key_head(layer):
 def fused_experts(arch, layer):
     """Takes gate, up and down of the experts out of a layer's tensors and gives the original's."""
     place = {"gemma4": "experts", "granitemoe": "block_sparse_moe.experts",
-             "granitehybrid": "block_sparse_moe.experts", "lfm2moe": "feed_forward.experts"}.get(arch, "mlp.experts")
+             "granitehybrid": "block_sparse_moe.experts", "lfm2moe": "feed_forward.experts",
+             "llama4": "feed_forward.experts"}.get(arch, "mlp.experts")
     if arch in NEMOTRONS:
         return {f"mixer.experts.{part}_proj": layer.pop(f"ffn_{part}_exps.weight") for part in ("up", "down")}
     gate_up = layer.pop("ffn_gate_up_exps.weight", None)
@@ -211,12 +229,20 @@ def fused_experts(arch, layer):
         else:
             gate_up = np.concatenate([gate, up], 1)
     down = layer.pop("ffn_down_exps.weight")
+    if arch == "llama4":
+        return {f"{place}.gate_up_proj": gate_up.swapaxes(1, 2), f"{place}.down_proj": down.swapaxes(1, 2)}
     if arch != "gpt-oss":
         return {f"{place}.gate_up_proj": gate_up, f"{place}.down_proj": down}
     biases = np.stack([layer.pop("ffn_gate_exps.bias"), layer.pop("ffn_up_exps.bias")], 2)
     return {f"{place}.gate_up_proj": gate_up.swapaxes(1, 2), f"{place}.down_proj": down.swapaxes(1, 2),
             f"{place}.gate_up_proj_bias": biases.reshape(len(biases), -1),
             f"{place}.down_proj_bias": layer.pop("ffn_down_exps.bias")}
+
+
+def joint_products(layer):
+    """kv_b_proj: for each head the rows that make its keys, then those that make its values."""
+    both = np.concatenate([layer.pop("attn_k_b.weight").swapaxes(1, 2), layer.pop("attn_v_b.weight")], 1)
+    return both.reshape(-1, both.shape[-1])
 
 
 def norms_of_heads(layer):
@@ -265,6 +291,8 @@ def original_weights(reader, shape):
             heads, inner = len(layer["ssm_a"]), layer["ssm_out.weight"].shape[1]
             states = (len(layer["ssm_in.weight"]) - 2 * inner - heads) // 2
             layer = {name: falcon_tensor(name, data, (inner, states)) for name, data in layer.items()}
+        if "attn_k_b.weight" in layer:
+            layer["attn_kv_b.weight"] = joint_products(layer)
         if any("_exps.weight" in name for name in layer):
             weights |= {prefix + name: data for name, data in fused_experts(shape.arch, layer).items()}
         weights |= {prefix + layer_name(shape.arch, name): layer_tensor(shape, name, data)

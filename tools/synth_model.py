@@ -9,10 +9,12 @@ a real model of the same shape, and any two engines must agree on its logits.
                    [--linear 4 | --yarn 4] [--biases] [--factors] [--pattern 1,1,0] [--head] [--words 2000]
 
 Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
-tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
+tokens. `--type` is the type of the 2-d layer weights (where its blocks do not divide a matrix's rows, the one that
+llama.cpp's quantize falls back to), `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
 256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4, gpt-oss, olmo2, exaone4, cohere2,
-muse-glimmer, mellum and lfm2 (0: none); `--rope-freqs`
+muse-glimmer, mellum, laguna, spark2_5, cohere2moe, step35 and lfm2 (0: none), and the size of llama4's chunks;
+`--rope-freqs`
 adds Llama 3's per-frequency factors (those with Llama's layers); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
 rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
 those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
@@ -29,6 +31,7 @@ import gguf
 import numpy as np
 
 import synth_gemma4
+import synth_latent
 from gguf_file import GgufFile
 
 
@@ -52,6 +55,9 @@ class Shape(NamedTuple):
     shared: int = 0  # the width of an expert for all rows, or of the dense feed-forward beside a mixture (gemma4)
     value_dim: int = 0  # of heads; 0: head_dim
     norms_by_head: bool = False  # of Q and K (command-r, stablelm)
+    windowed_heads: int = 0  # of layers with a window, where they have others; 0: heads
+    gates_of_elements: bool = False  # a gate behind attention has a number for each element, not for each head (laguna)
+    rms: bool = False  # norms are RMSNorm, of a family whose files may have either (cohere2moe)
 
     def v_dim(self):
         return self.value_dim or self.head_dim
@@ -106,11 +112,15 @@ SHAPES = {
     "tiny-qwen35": Shape("qwen35", 4, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
     "tiny-qwen35moe": Shape("qwen35moe", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
     "tiny-qwen3next": Shape("qwen3next", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
+    "tiny-qwen3next-early": Shape("qwen3next", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
     "tiny-glm4moe": Shape("glm4moe", 3, 256, 4, 2, 64, 256, 2048, 1000000.0, False, 8, 3, 256),
     "tiny-glm4moe-groups": Shape("glm4moe", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, False, 12, 3, 512),
     "tiny-mellum": Shape("mellum", 4, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 3),
     "tiny-ernie-moe": Shape("ernie4_5-moe", 4, 256, 4, 2, 64, 256, 2048, 500000.0, True, 8, 3, 512),
     "tiny-hy-v3": Shape("hy_v3", 3, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 256),
+    "tiny-llama4": Shape("llama4", 4, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 2, 256),
+    "tiny-llama4-dense": Shape("llama4", 4, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 2, 256),
+    "tiny-step35": Shape("step35", 5, 256, 4, 2, 64, 256, 2048, 5000000.0, False, 8, 3, 512),
     "tiny-lfm2moe": Shape("lfm2moe", 4, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-lfm2": Shape("lfm2", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-granite-hybrid": Shape("granitehybrid", 4, 256, 4, 2, 64, 512, 2048, 10000.0, True),
@@ -120,6 +130,18 @@ SHAPES = {
     "tiny-falcon-h1": Shape("falcon-h1", 3, 256, 4, 2, 64, 512, 2048, 100000.0, False),
     "tiny-falcon-h1-normed": Shape("falcon-h1", 2, 256, 4, 2, 64, 512, 2048, 100000.0, True),
     "tiny-lfm3": Shape("lfm3", 6, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
+    "tiny-laguna": Shape("laguna", 5, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 3, 256, windowed_heads=8),
+    "tiny-laguna-elements": Shape("laguna", 3, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 3, 512,
+                                  gates_of_elements=True),
+    "tiny-spark": Shape("spark2_5", 4, 256, 4, 2, 64, 512, 2048, 5000000.0, True),
+    "tiny-north": Shape("cohere2moe", 6, 256, 4, 2, 64, 256, 2048, 50000.0, True, 8, 3, 512),
+    "tiny-north-rms": Shape("cohere2moe", 2, 256, 4, 2, 64, 256, 2048, 50000.0, True, 8, 3, rms=True),
+    "tiny-ling": Shape("bailingmoe2", 3, 256, 4, 2, 64, 256, 2048, 600000.0, False, 12, 3, 256),
+    "tiny-deepseek2": Shape("deepseek2", 3, 256, 4, 1, 288, 256, 2048, 10000.0, False, 8, 3, 512),
+    "tiny-deepseek2-joint": Shape("deepseek2", 3, 256, 4, 1, 288, 256, 2048, 10000.0, False, 8, 3, 512),
+    "tiny-deepseek2-v3": Shape("deepseek2", 3, 256, 4, 1, 288, 256, 2048, 10000.0, False, 12, 3, 256),
+    "tiny-mistral4": Shape("mistral4", 2, 256, 4, 1, 288, 256, 2048, 10000.0, False, 8, 3, 256),
+    "tiny-minicpm3": Shape("minicpm3", 2, 256, 4, 1, 288, 512, 2048, 10000.0, False),
     "tiny-gpt-oss": Shape("gpt-oss", 4, 320, 4, 2, 64, 288, 2048, 150000.0, False, 8, 3),
     "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
     "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 32768, 1000000.0, True),
@@ -141,12 +163,15 @@ SHAPES = {
     "granite-4.1-3b": Shape("granite", 40, 2560, 40, 8, 64, 8192, 131072, 10000000.0, True),
     "muse-glimmer-30b": Shape("muse-glimmer", 52, 6656, 32, 2, 128, 19968, 131072, 500000.0, False),
     "qwen3-coder-next": Shape("qwen3next", 48, 2048, 16, 2, 256, 512, 262144, 10000000.0, False, 512, 10, 512),
+    "glm-4.5-air": Shape("glm4moe", 46, 4096, 96, 8, 128, 1408, 131072, 1000000.0, False, 128, 8, 1408),
     "granite-4.0-h-1b": Shape("granitehybrid", 40, 1536, 12, 4, 128, 4096, 131072, 10000.0, True),
     "granite-4.0-h-tiny": Shape("granitehybrid", 40, 1536, 12, 4, 128, 512, 131072, 10000.0, True, 64, 6, 1024),
     "nemotron-3-nano-30b": Shape("nemotron_h_moe", 52, 2688, 32, 2, 128, 1856, 262144, 10000.0, False, 128, 6, 3712),
     "falcon-h1-1.5b": Shape("falcon-h1", 24, 2048, 8, 2, 128, 4096, 131072, 1e11, False),
     "lfm2-8b-a1b": Shape("lfm2moe", 24, 2048, 32, 8, 64, 1792, 128000, 1000000.0, True, 32, 4),
     "lfm2.5-1.2b": Shape("lfm2", 16, 2048, 32, 8, 64, 8192, 128000, 1000000.0, True),
+    "deepseek-v2-lite": Shape("deepseek2", 27, 2048, 16, 1, 576, 1408, 163840, 10000.0, False, 64, 6, 2816),
+    "glm-4.7-flash": Shape("deepseek2", 47, 2048, 20, 1, 576, 1536, 202752, 1000000.0, False, 64, 4, 1536),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
 }
 
@@ -159,6 +184,7 @@ class Recurrence(NamedTuple):
     value_dim: int
     taps: int = 4
     attention_every: int = 4  # layers 3, 7, ... attend
+    is_early: bool = False  # one projection, whose rows lie by key head
 
     def channels(self):
         return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
@@ -198,17 +224,32 @@ class Router(NamedTuple):
 
 ROUTERS = {
     "tiny-glm4moe": Router(2, "exp_probs_b.bias", True, 1.5, shared_count=1, leading=1, dense=(0,)),
+    "glm-4.5-air": Router(2, "exp_probs_b.bias", True, 1.0, shared_count=1, leading=1, dense=(0,), dense_width=10944),
     "tiny-glm4moe-groups": Router(1, "exp_probs_b.bias", False, 2.5, (4, 2), shared_count=2),
     "tiny-ernie-moe": Router(bias="exp_probs_b.bias", leading=1, every=2, dense=(0, 2)),
+    "tiny-llama4-dense": Router(every=2, dense=(0, 2)),
+    "tiny-step35": Router(bias="exp_probs_b.bias", is_normed=True, scale=1.5, leading=1, dense=(0,)),
     "tiny-lfm2moe": Router(2, "exp_probs_b.bias", leading=1, dense=(0,)),
     "lfm2-8b-a1b": Router(2, "exp_probs_b.bias", leading=2, dense=(0, 1), dense_width=7168),
     "tiny-nemotron-h-experts": Router(bias="exp_probs_b.bias", is_normed=True, scale=2.5),
     "nemotron-3-nano-30b": Router(bias="exp_probs_b.bias", is_normed=True, scale=2.5),
+    "tiny-deepseek2": Router(scale=1.5, shared_count=2, leading=1, dense=(0,)),
+    "tiny-deepseek2-joint": Router(scale=1.5, shared_count=2, leading=1, dense=(0,)),
+    "tiny-deepseek2-v3": Router(2, "exp_probs_b.bias", True, 2.5, (4, 2), 1, 1, dense=(0,)),
+    "tiny-mistral4": Router(1, is_normed=True, scale=1.0, shared_count=1),
+    "deepseek-v2-lite": Router(1, scale=1.0, shared_count=2, leading=1, dense=(0,), dense_width=10944),
+    "glm-4.7-flash": Router(2, "exp_probs_b.bias", True, 1.8, shared_count=1, leading=1, dense=(0,), dense_width=10240),
     "tiny-hy-v3": Router(bias="exp_probs_b", is_normed=True, scale=2.0, dense=(0,)),
+    "tiny-laguna": Router(2, "exp_probs_b.bias", True, 1.25, leading=1, dense=(0,)),
+    "tiny-laguna-elements": Router(bias="exp_probs_b.bias", is_normed=True, scale=1.5, leading=2, dense=(0, 1)),
+    "tiny-north": Router(is_normed=True, leading=1, dense=(0,)),
+    "tiny-north-rms": Router(2, is_normed=False),
+    "tiny-ling": Router(2, "exp_probs_b.bias", True, 1.25, (4, 2), leading=1, dense=(0,)),
 }
 
 RECURRENCES = {
     "tiny-qwen3next": Recurrence(2, 4, 64, 64),
+    "tiny-qwen3next-early": Recurrence(2, 4, 64, 64, is_early=True),
     "tiny-qwen35": Recurrence(2, 4, 64, 64),
     "tiny-qwen35moe": Recurrence(2, 4, 64, 64),
     "qwen3-coder-next": Recurrence(16, 32, 128, 128),
@@ -234,7 +275,7 @@ MAMBAS = {
 NEMOTRONS = ("nemotron_h", "nemotron_h_moe")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3",
-                 "lfm2moe", "nemotron_h_moe")  # by a key
+                 "lfm2moe", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2", "nemotron_h_moe", "deepseek2", "mistral4")  # by a key
 LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "granitehybrid", "smollm3", "minicpm", "nanbeige")
 PASSES = {"tiny-nanbeige": (3, False), "tiny-nanbeige-unnormed": (2, True)}  # and whether no norm stands between them
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
@@ -249,18 +290,28 @@ DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of fee
 LFM_TAPS = {"lfm2": 3, "lfm2moe": 3, "lfm3": 7}
 SHORT_CONVS = tuple(LFM_TAPS)
 LFM3_WINDOWED_BASE = 10000.0
+# Of step35: heads of the layers with a window, which are all but each fourth from the first on, the base of theirs, and
+# the limits of each layer's experts, and of its expert for every row or dense feed-forward.
+STEP_HEADS, STEP_BASE = 6, 10000.0
+STEP_LIMITS, STEP_SHARED_LIMITS = (0.0, 0.0, 0.0, 0.75, 0.5), (0.5, 0.0, 0.0, 1.0, 0.0)
+LLAMA4_FLOOR = 8  # positions within which scores do not grow
 LFM2_ATTENDS = (2, 5, 8, 10, 12, 14)  # these layers; the others are short convolutions
-WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", *SHORT_CONVS)
+# The base of the rotation in layers with a window, and the part of a head that is rotated there.
+WINDOWED_ROPES = {"laguna": (10000.0, 1), "spark2_5": (20000.0, 3 / 4)}
+WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", "step35", "laguna",
+            "spark2_5", "cohere2moe", *SHORT_CONVS)
 NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
-COHERES = ("command-r", "cohere2")
+COHERES = ("command-r", "cohere2", "cohere2moe")
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # the norm's name in the file
 QKV_BIASES = ("qwen2", "qwen2vl", "gpt-oss", "seed_oss", "starcoder2", "glm4moe")  # in every file
 NORM_BIASES = ("starcoder2", "stablelm")
 LAYER_NORMS = (*COHERES, *NORM_BIASES)
 LOGIT_SCALES = (*COHERES, "muse-glimmer")
 GATE_IN_UP = ("glm4", "phi3")
+QKV_IN_ONE = ("phi3", "bailingmoe2", "spark2_5")
 UNGATED = ("arcee", "starcoder2", "apertus", *NEMOTRONS)
-PARTLY_ROTATED = {"glm4": 1 / 2, "glm4moe": 1 / 2, "phi3": 3 / 4, "stablelm": 1 / 4}  # of a head
+PARTLY_ROTATED = {"glm4": 1 / 2, "glm4moe": 1 / 2, "phi3": 3 / 4, "stablelm": 1 / 4, "laguna": 1 / 2, "spark2_5": 1 / 4,
+                  "bailingmoe2": 1 / 2}  # of a head
 # The context before LongRoPE stretched it, and the factor of cosines and sines, which transformers computes of both.
 LONG_ROPES = {"tiny-phi3": (16, (1 + np.log(2048 / 16) / np.log(16)) ** 0.5), "tiny-phi3-short": (2048, 1.19),
               "phi-4-mini": (4096, (1 + np.log(32) / np.log(4096)) ** 0.5)}
@@ -294,6 +345,10 @@ F16_FIELDS = {
     Q.Q2_0: [(0, 1.0)],
 }
 UNSCALED = ("ffn_gate_inp", "ssm_conv1d", "shortconv")  # matrices that have no factor beside them
+# What llama.cpp's quantize writes in place of a type whose blocks do not divide the rows of a matrix.
+FALLBACKS = {Q.Q2_K: Q.IQ4_NL, Q.Q3_K: Q.IQ4_NL, Q.Q4_K: Q.Q5_0, Q.Q5_K: Q.Q5_1, Q.Q6_K: Q.Q8_0, Q.TQ1_0: Q.Q4_0,
+             Q.TQ2_0: Q.Q4_0, **{Q[name]: Q.IQ4_NL for name in ("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S",
+                                                                "IQ3_XXS", "IQ3_S", "IQ4_XS")}}
 NVFP4_SCALE = 1 / 4.4  # of a matrix with weights of standard deviation 1: a tensor beside it
 SIZES = dict(gguf.GGML_QUANT_SIZES)
 if hasattr(Q, "Q1_0"):  # old releases of the gguf package lack it
@@ -304,6 +359,11 @@ def parse_type(name):
     if name not in Q.__members__:
         raise ValueError(f"this release of the gguf package does not know the type {name}")
     return Q[name]
+
+
+def type_of_rows(qtype, cols):
+    """The type, or the one that takes its place for rows of so many."""
+    return FALLBACKS.get(qtype, qtype) if qtype in SIZES and cols % SIZES[qtype][0] else qtype
 
 
 def random_ternary_bytes(rng, num_blocks, qtype):
@@ -413,6 +473,11 @@ def is_short_conv(arch, layer):
     return arch in SHORT_CONVS and layer not in LFM2_ATTENDS
 
 
+def is_windowed(arch, layer):
+    """Of families whose windowed layers have heads or rotations of their own."""
+    return (layer if arch == "laguna" else layer + 1) % 4 != 0
+
+
 def shape_of_layer(shape, layer, router=None, mamba=None):
     """The heads and the feed-forward of one layer; 0: it has none. A short convolution and Mamba-2 have no KV heads."""
     if mamba and mamba.ffns is not None and layer in mamba.ffns:
@@ -423,8 +488,12 @@ def shape_of_layer(shape, layer, router=None, mamba=None):
         shape = shape._replace(kv_heads=0)
     if router and layer in router.dense:
         shape = shape._replace(experts=0, ffn=router.dense_width)
+    if shape.windowed_heads and is_windowed(shape.arch, layer):
+        shape = shape._replace(heads=shape.windowed_heads)
     if is_short_conv(shape.arch, layer):
         return shape._replace(kv_heads=0)
+    if shape.arch == "step35" and layer % 4:
+        return shape._replace(heads=STEP_HEADS)
     if shape.arch != "deci":
         return shape
     kv_heads, ffn = DECI_LAYERS[layer % len(DECI_LAYERS)]
@@ -458,14 +527,15 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         add_router(writer, shape.arch, router)
     if shape.arch in EXPERT_WIDTHS or (shape.arch == "gemma4" and shape.experts):
         writer.add_expert_feed_forward_length(shape.ffn)
-    if shape.shared and shape.arch != "gemma4" and not (router and router.shared_count):
+    if shape.shared and shape.arch not in ("gemma4", "llama4") and not (router and router.shared_count):
         writer.add_expert_shared_feed_forward_length(shape.shared)
     mamba = MAMBAS.get(name)
     layers = [shape_of_layer(shape, i, mamba=mamba) for i in range(num_layers)]
     alike = shape.arch != "deci"
-    writer.add_head_count(shape.heads if alike else [layer.heads for layer in layers])
+    same_heads = alike and shape.arch != "step35" and not shape.windowed_heads
+    writer.add_head_count(shape.heads if same_heads else [layer.heads for layer in layers])
     writer.add_rope_freq_base(shape.rope_base)
-    if shape.arch in (*LAYER_NORMS, *NEMOTRONS):
+    if (shape.arch in LAYER_NORMS and not shape.rms) or shape.arch in NEMOTRONS:
         writer.add_layer_norm_eps(1e-6)
     if shape.arch not in (*LAYER_NORMS, "nemotron_h"):
         writer.add_layer_norm_rms_eps(1e-6)
@@ -480,6 +550,8 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     width = router.dense_width if router else shape.ffn
     is_alike = alike and shape.arch not in NEMOTRONS
     writer.add_feed_forward_length(width if is_alike else [layer.ffn for layer in layers])
+    if name in synth_latent.LATENTS:
+        return synth_latent.add_metadata(writer, name, shape.heads)
     has_short_convs = shape.arch in SHORT_CONVS
     is_everywhere = shape.arch == "falcon-h1" or (alike and not has_short_convs and not mamba)
     writer.add_head_count_kv(shape.kv_heads if is_everywhere else [layer.kv_heads for layer in layers])
@@ -490,6 +562,12 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     if shape.arch == "lfm3":
         writer.add_rope_freq_base_swa(LFM3_WINDOWED_BASE)
         writer.add_array("lfm3.attention.sliding_window_pattern", [i > 0 and i % 4 == 0 for i in range(num_layers)])
+    if shape.arch in WINDOWED_ROPES and window:
+        base, part = WINDOWED_ROPES[shape.arch]
+        writer.add_rope_freq_base_swa(base)
+        writer.add_rope_dimension_count_swa(int(part * shape.head_dim))
+    if shape.arch == "spark2_5":
+        writer.add_array("spark2_5.attention.sliding_window_pattern", [is_windowed(shape.arch, i) for i in range(num_layers)])
     writer.add_key_length(shape.head_dim)
     writer.add_value_length(shape.v_dim())
     if shape.arch in WINDOWED and window:
@@ -511,11 +589,33 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_rope_scaling_attn_factors(magnitude)
     if shape.arch == "qwen2vl":
         writer.add_rope_dimension_sections([8, 12, 12, 0])
+    if shape.arch == "step35":
+        add_step(writer, num_layers)
+    if shape.arch == "llama4":
+        add_chunks(writer, name, window)
     if shape.arch == "apertus":
         for number, of_layers in XIELU.items():
             writer.add_array(f"xielu.{number}", of_layers[:num_layers])
     if shape.arch == "llama" or rotated != shape.head_dim:
         writer.add_rope_dimension_count(rotated)
+
+
+def add_step(writer, num_layers):
+    writer.add_rope_freq_base_swa(STEP_BASE)
+    writer.add_array("step35.attention.sliding_window_pattern", [i % 4 != 0 for i in range(num_layers)])
+    writer.add_array("step35.swiglu_clamp_exp", list(STEP_LIMITS[:num_layers]))
+    writer.add_array("step35.swiglu_clamp_shexp", list(STEP_SHARED_LIMITS[:num_layers]))
+
+
+def add_chunks(writer, name, size):
+    """tiny-llama4 leaves to the reader what files of llama.cpp's converter leave out; of the other one scores grow
+    within a text, its heads have no norms, and every second layer is dense."""
+    writer.add_uint32("llama4.attention.chunk_size", size)
+    if name == "tiny-llama4":
+        return writer.add_uint32("llama4.interleave_moe_layer_step", 1)
+    writer.add_attn_temperature_scale(0.5)
+    writer.add_attn_temperature_length(LLAMA4_FLOOR)
+    writer.add_bool("llama4.use_qk_norm", False)
 
 
 def add_router(writer, arch, router):
@@ -578,13 +678,15 @@ def add_linear(writer, factor):
     writer.add_rope_scaling_factor(factor)
 
 
-def add_yarn(writer, shape, factor):
+def add_yarn(writer, name, shape, factor):
     writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
     writer.add_rope_scaling_factor(factor)
     writer.add_rope_scaling_orig_ctx_len(int(shape.context / factor))
     if shape.arch == "mistral3":
         writer.add_rope_scaling_yarn_log_mul(1.0)
         writer.add_attn_temperature_scale(0.5)
+    if name in synth_latent.LATENTS:
+        synth_latent.add_yarn(writer, name)
 
 
 class TensorWriter:
@@ -592,6 +694,7 @@ class TensorWriter:
         self.writer, self.rng, self.factors = writer, np.random.default_rng(seed), factors
 
     def matrix(self, name, rows, cols, qtype, std, experts=()):
+        qtype = type_of_rows(qtype, cols)
         data = random_tensor(self.rng, (*experts, rows, cols), qtype, std)
         self.writer.add_tensor(name, data, raw_dtype=None if qtype in (Q.F32, Q.F16) else qtype)
         if qtype == Q.NVFP4:
@@ -610,8 +713,11 @@ class TensorWriter:
 
 def add_delta_net(tensors, prefix, width, recurrence, types, by_key_head=False):
     heads, inner = recurrence.value_heads, recurrence.value_heads * recurrence.value_dim
-    tensors.matrix(prefix + "attn_qkv.weight", recurrence.channels(), width, next(types), width**-0.5)
-    tensors.matrix(prefix + "attn_gate.weight", inner, width, next(types), width**-0.5)
+    if recurrence.is_early:
+        tensors.matrix(prefix + "ssm_in.weight", recurrence.channels() + inner, width, next(types), width**-0.5)
+    else:
+        tensors.matrix(prefix + "attn_qkv.weight", recurrence.channels(), width, next(types), width**-0.5)
+        tensors.matrix(prefix + "attn_gate.weight", inner, width, next(types), width**-0.5)
     if by_key_head:
         tensors.matrix(prefix + "ssm_ba.weight", 2 * heads, width, next(types), width**-0.5)
     else:
@@ -648,7 +754,7 @@ def add_attention(tensors, prefix, shape, types):
     width, q_width, out_width = shape.width, shape.heads * shape.head_dim, shape.heads * shape.v_dim()
     q_rows = 2 * q_width if shape.arch in HYBRIDS else q_width  # there with a gate
     k_rows, v_rows = shape.kv_heads * shape.head_dim, shape.kv_heads * shape.v_dim()
-    if shape.arch == "phi3":
+    if shape.arch in QKV_IN_ONE:
         tensors.matrix(prefix + "attn_qkv.weight", q_rows + k_rows + v_rows, width, next(types), width**-0.5)
     else:
         tensors.matrix(prefix + "attn_q.weight", q_rows, width, next(types), width**-0.5)
@@ -657,7 +763,7 @@ def add_attention(tensors, prefix, shape, types):
     tensors.matrix(prefix + "attn_output.weight", width, out_width, next(types), out_width**-0.5)
 
 
-def add_layer(tensors, prefix, shape, types, recurrence=None, router=None, mamba=None):
+def add_layer(tensors, prefix, shape, types, recurrence=None, router=None, mamba=None, name=None):
     width, ffn = shape.width, shape.ffn
     q_rows, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
     if shape.heads and shape.arch not in NORMS_RESULTS_ALONE:
@@ -677,6 +783,8 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None, mamba
         add_mamba(tensors, prefix, width, mamba, types)
     elif shape.arch in SHORT_CONVS and not shape.kv_heads:
         add_short_conv(tensors, prefix, width, LFM_TAPS[shape.arch], types)
+    elif name in synth_latent.LATENTS:
+        synth_latent.add_attention(tensors, prefix, name, width, shape.heads, types, SIZES)
     elif shape.heads:
         add_attention(tensors, prefix, shape, types)
         if shape.arch == "falcon-h1":  # beside it
@@ -704,11 +812,13 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None, mamba
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, GLIMMER_QUERY_SCALE, 0)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1, 0)
     if shape.arch in ("qwen3", "qwen3vl", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", "apertus",
-                      "glm4moe", "mellum", "hy_v3", *SHORT_CONVS, *HYBRIDS) and not recurrence and shape.kv_heads:
+                      "glm4moe", "mellum", "hy_v3", "step35", "laguna", "bailingmoe2", *SHORT_CONVS,
+                      *HYBRIDS) and not recurrence and shape.kv_heads:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
-    if shape.arch == "lfm3" and shape.kv_heads:
-        tensors.matrix(prefix + "attn_gate.weight", shape.heads, width, next(types), width**-0.5)
+    if shape.arch in ("lfm3", "step35", "laguna", "spark2_5") and shape.kv_heads:
+        rows = q_rows if shape.gates_of_elements else shape.heads
+        tensors.matrix(prefix + "attn_gate.weight", rows, width, next(types), width**-0.5)
     if shape.arch in ("gemma2", "gemma3", "glm4", "muse-glimmer", "lfm3", *NORMS_RESULTS_ALONE):
         tensors.vector(prefix + "post_attention_norm.weight", width, 1)
         tensors.vector(prefix + "post_ffw_norm.weight", width, 1)
@@ -734,7 +844,8 @@ def add_experts(tensors, prefix, shape, types):
     """Scores of standard deviation 4, so that the last expert that is chosen is clearly ahead of the first that is not,
     or has a small weight; results small beside the residual stream, so that rounding hardly moves later routers."""
     width, ffn, experts = shape.width, shape.ffn, (shape.experts,)
-    tensors.matrix(prefix + "ffn_gate_inp.weight", shape.experts, width, Q.F32, 4 * width**-0.5)
+    spread = 1.5 if shape.arch == "llama4" else 4  # whose weights, sigmoids, would all be 1 otherwise
+    tensors.matrix(prefix + "ffn_gate_inp.weight", shape.experts, width, Q.F32, spread * width**-0.5)
     if shape.arch not in UNGATED:
         tensors.matrix(prefix + "ffn_gate_exps.weight", ffn, width, next(types), width**-0.5, experts)
     tensors.matrix(prefix + "ffn_up_exps.weight", ffn, width, next(types), width**-0.5, experts)
@@ -793,8 +904,8 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
         attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
         of_layer = shape_of_layer(shape, i, ROUTERS.get(name), MAMBAS.get(name))
         add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence, ROUTERS.get(name),
-                  MAMBAS.get(name))
-        if biases and attends and (of_layer.kv_heads or not of_layer.heads) and shape.arch not in (*QKV_BIASES, "phi3"):
+                  MAMBAS.get(name), name)
+        if biases and attends and (of_layer.kv_heads or not of_layer.heads) and shape.arch not in (*QKV_BIASES, *QKV_IN_ONE):
             add_optional_biases(tensors, f"blk.{i}.", of_layer)
 
 
@@ -811,7 +922,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         embedding = Q.F32
     else:
         embedding = Q.Q6_K if dims.width % 256 == 0 else Q.Q8_0
-    if rope_freqs and dims.arch not in (*LLAMAS, "arcee", "apertus"):
+    if rope_freqs and dims.arch not in (*LLAMAS, "arcee", "apertus", "llama4", "step35"):
         raise ValueError(f"RoPE factors belong to {' and '.join(LLAMAS)}, not to {dims.arch}")
     if biases and dims.arch in ("gpt-oss", "gemma4"):
         raise ValueError(f"{dims.arch} has no biases beside its own")
@@ -823,6 +934,8 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     stretched = yarn and dims.arch not in ("mistral3", "gpt-oss", "olmo2", "mellum")
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim
     rotated = int(dims.head_dim * PARTLY_ROTATED.get(dims.arch, rotated / dims.head_dim))
+    if shape in synth_latent.LATENTS:
+        rotated = synth_latent.LATENTS[shape].rotated
     add_metadata(writer, shape, dims, num_layers + head, num_tokens, window, rotated)
     if head:
         writer.add_uint32(f"{dims.arch}.nextn_predict_layers", 1)
@@ -831,7 +944,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     if linear:
         add_linear(writer, linear)
     elif yarn:
-        add_yarn(writer, dims, yarn)
+        add_yarn(writer, shape, dims, yarn)
     if pattern is not None:
         add_pattern(writer, dims.arch, pattern)
     tensors = TensorWriter(writer, seed, factors)
@@ -848,7 +961,8 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         writer.add_tensor("rope_freqs.weight", np.linspace(1, 8, dims.head_dim // 2).astype(np.float32))
     if dims.arch == "lfm3":  # half of the pairs of layers that see all are not rotated
         writer.add_tensor("rope_freqs.weight", np.repeat([1, 1e30], dims.head_dim // 4).astype(np.float32))
-    if shape == "tiny-minicpm-longrope" or shape in LONG_ROPES:
+    has_factors = shape in synth_latent.LATENTS and synth_latent.LATENTS[shape].has_factors
+    if shape == "tiny-minicpm-longrope" or shape in LONG_ROPES or has_factors:
         for kind in ("short", "long"):
             writer.add_tensor(f"rope_factors_{kind}.weight", long_rope_factors(kind, rotated // 2))
     turn = itertools.cycle(quantized)

@@ -47,6 +47,8 @@ O200K = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}
          r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
 DEEPSEEK_V3 = (r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
                r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+SPARK = DEEPSEEK_V3.replace(r"[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+", r"[\p{P}\p{S}]+|[\r\n]")
+LING = (r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+")
 DEEPSEEK_LETTERS = (
     "\\s?[A-Za-z\u00b5\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u01bc-\u01bf\u01c4-\u0293\u0295-\u02af\u0370-\u0373"
     "\u0376\u0377\u037b-\u037d\u037f\u0386\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03f5\u03f7-\u0481\u048a-\u052f"
@@ -61,8 +63,8 @@ DEEPSEEK_LETTERS = (
 DEEPSEEK_HAN = "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+"
 
 
-def split(pattern):
-    return pre_tokenizers.Split(Regex(pattern), "isolated")
+def split(pattern, behavior="isolated"):
+    return pre_tokenizers.Split(Regex(pattern), behavior)
 
 
 def byte_level(use_regex=False):
@@ -113,11 +115,18 @@ FAMILIES = {
     "qwen2": Family(splits(QWEN2), "`transformers`, models/qwen2", "ggml-vocab-qwen2.gguf", normalizers.NFC),
     "deepseek-r1-qwen": Family(splits(QWEN2), "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", normalizer=normalizers.NFC),
     "qwen35": Family(splits(QWEN35), "`transformers`, models/qwen3_5", "ggml-vocab-qwen35.gguf", normalizers.NFC),
+    "laguna": Family(lambda: [split(r"(?:\r?\n)+(?!\r?\n)", "merged_with_next"), split(QWEN2), byte_level()],
+                     "poolside/Laguna-XS.2"),
     "gpt-4o": Family(splits(O200K), "`tiktoken`, o200k_base", ignore_merges=True),
     "tekken": Family(splits(TEKKEN), "`mistral-common`, tekken_240911.json", "tekken_240911.json", ignore_merges=True),
     "pixtral": Family(splits(TEKKEN), "`mistral-common`, tekken_240911.json", ignore_merges=True),
     "deepseek-v3": Family(splits(r"\p{N}{1,3}", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+", DEEPSEEK_V3),
                           "deepseek-ai/DeepSeek-V3"),
+    "spark2_5": Family(lambda: [split(p) for p in (
+        r"\p{N}{1,3}", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+", SPARK)] + [one_digit(), byte_level()],
+                       "XHToken/Spark-X2.5-4B"),
+    "bailingmoe2": Family(splits(LING), "inclusionAI/Ling-mini-2.0"),
+    "cohere2moe": Family(splits(r"\d{1,3}(?=(?:\d{3})*\b)", O200K), "CohereLabs/tiny-aya-base"),
     "deepseek-llm": Family(lambda: [split(p) for p in (
         "[\r\n]", DEEPSEEK_LETTERS, "\\s?[!-/:-~\uff01-\uff0f\uff1a-\uff5e\u2018-\u201f\u3000-\u3002]+", r"\s+$",
         DEEPSEEK_HAN)] + [one_digit(), byte_level()], "deepseek-ai/deepseek-llm-7b-base",

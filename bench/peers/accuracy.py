@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import compare_logits  # noqa: E402
 import kv_quality  # noqa: E402
 
-LEVELS = ("scalar", "avx2", "avxvnni", "avx512vnni", "neon")
+LEVELS = ("scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon")
 GOAL = 1.15
 
 
@@ -36,7 +36,7 @@ def octavo_logits(octavo, model, ids, path, isa):
     """None where the processor lacks the level."""
     command = [octavo, "logits", "-m", model, "--isa", isa, "--ids", ",".join(map(str, ids)), "--out", path, "--json"]
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
-    if done.returncode and "not supported by this processor" in done.stderr:
+    if done.returncode and "is not supported" in done.stderr:
         return None
     if done.returncode:
         raise SystemExit(f"octavo logits --isa {isa}: {done.stderr}")

@@ -62,6 +62,12 @@ def build_llama_cpp(folder, isa):
     return binaries
 
 
+def built_by(binaries):
+    """The line about the compiler that tools/build_llama_cpp.sh left beside the programs."""
+    path = binaries / "built_by"
+    return [path.read_text(encoding="utf-8").strip()] if path.exists() else []
+
+
 def selected(args):
     """Pairs (file, its rows)."""
     keys = args.files.split(",") if args.files else [f.key for f in FILES]
@@ -151,7 +157,7 @@ def main():
     for file, _, rounds in done:
         if not file.octavo_reads:
             by_file.setdefault(file.title, []).extend(rounds)
-    lines = [*report.machine_lines([r for d in done for r in d[2]]), "", *report.table(all_figures), "",
+    lines = [*report.machine_lines([r for d in done for r in d[2]]), *built_by(binaries), "", *report.table(all_figures), "",
              "Loading, medians:", "", *report.load_table(by_file)]
     print(*lines, sep="\n")
     if args.write:

@@ -6,11 +6,11 @@
 
 namespace octavo {
 
-/// The bits of the level, the C library and the build at hand, at their full speed; or the same ones on every machine,
-/// whatever its level, processor, C library and compiler (docs/portable_bits.md).
+/// kNative: the bits of the level, the C library and this build, at their full speed. kPortable: the same bits on every
+/// machine, whatever its level, processor, C library and compiler (docs/portable_bits.md).
 enum class Bits : std::uint8_t { kNative, kPortable };
 
-/// "native", "portable".
+/// The name of the bits: "native" or "portable".
 constexpr std::string_view bits_name(Bits bits) { return bits == Bits::kPortable ? "portable" : "native"; }
 
 }  // namespace octavo

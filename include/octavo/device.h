@@ -10,32 +10,32 @@
 
 namespace octavo {
 
-/// kCpu: by the processor. kCuda: the first ones by an NVIDIA card, without which loading fails. kAuto: as kCuda where
-/// such a card is and can compute some, else as kCpu.
+/// kCpu: the processor computes all layers. kCuda: an NVIDIA GPU computes the first layers, and loading fails without
+/// one. kAuto: as kCuda if there is a GPU that can compute some layers, otherwise as kCpu.
 enum class Device : std::uint8_t { kAuto, kCpu, kCuda };
 
-/// "auto", "cpu", "cuda".
+/// The name of the device: "auto", "cpu" or "cuda".
 constexpr std::string_view device_name(Device device) {
   return device == Device::kCpu ? "cpu" : device == Device::kCuda ? "cuda" : "auto";
 }
 
 /// A device beside the processor.
 struct DeviceInfo {
-  std::string id;  // CUDA0
+  std::string id;  // such as CUDA0
   std::string name;
   std::uint64_t total_bytes = 0, free_bytes = 0;
 };
 
 /// Rates of a device's memory.
 struct DeviceRates {
-  double read_bytes_per_s = 0;  // by all threads, of memory larger than the caches
-  double copy_bytes_per_s = 0;  // from there to there: bytes read and written
+  double read_bytes_per_s = 0;  // by all threads, from memory larger than the caches
+  double copy_bytes_per_s = 0;  // within the memory: bytes read plus bytes written
 };
-/// Measures the device of list_devices(), with memory that is free there; medians of several runs. Errors: there is no
-/// device, or it fails.
+/// Measures the device of list_devices(), in its free memory; medians of several runs. Errors: there is no device, or
+/// it fails.
 Result<DeviceRates> measure_device();
 
-/// The devices that layers can be computed by; empty without a driver, or without a card that is new enough.
+/// The devices that can compute layers; empty without a driver, or without a GPU that is new enough.
 std::vector<DeviceInfo> list_devices();
 
 }  // namespace octavo

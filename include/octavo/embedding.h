@@ -1,4 +1,4 @@
-// Vectors and scores of texts: what a model makes of a prompt beside tokens.
+// Vectors and scores of texts, which a model can make of a prompt beside tokens.
 //
 //     octavo::Request request{.tokens = *engine->text()->tokenize("a text", {}), .max_tokens = -1};
 //     request.embedding.on_rows = [&](int, int, std::span<const float> rows) { vector.assign(rows.begin(), rows.end());
@@ -25,15 +25,15 @@ namespace octavo {
 
 /// The way in which the rows of a text's tokens become one vector.
 enum class Pooling : std::uint8_t {
-  kNone,  // they stay: a vector for each token
-  kMean,  // their mean
-  kCls,   // the first token's
-  kLast,  // the last token's
-  kRank,  // scores: the model's ranking head over the row that its kind takes
+  kNone,  // all rows stay: a vector for each token
+  kMean,  // the mean of the rows
+  kCls,   // the first token's row
+  kLast,  // the last token's row
+  kRank,  // scores: the model's ranking head over the row that the model's kind takes
 };
-/// "none", "mean", "cls", "last", "rank".
+/// The name of a pooling: "none", "mean", "cls", "last" or "rank".
 std::string_view pooling_name(Pooling pooling);
-/// The pooling of that name; none: there is no such.
+/// The pooling of that name; none: there is no such pooling.
 std::optional<Pooling> find_pooling(std::string_view name);
 
 /// Words that a model's maker wants in front of a text of one kind, by the name of the kind: "query", "document".
@@ -44,39 +44,40 @@ struct NamedPrompt {
 
 /// The vectors that a model makes.
 struct EmbeddingInfo {
-  bool generates = true;             // false: an encoder, which has no next token
-  Pooling pooling = Pooling::kLast;  // the file's; where it says none, the last row of a model that generates, else the
+  bool generates = true;             // false: an encoder, which predicts no next token
+  Pooling pooling = Pooling::kLast;  // the file's; where it names none: the last row if the model generates, else the
                                      // mean
-  int width = 0;                     // floats of a vector
-  std::vector<std::string> labels = {};   // of the ranking head's scores; "" where the file has no name for one. None:
+  int width = 0;                     // the number of floats in a vector
+  std::vector<std::string> labels = {};   // for the ranking head's scores; "" where the file has no name. Empty:
                                           // the model has no such head
-  bool names_pooling = false;             // the file does: vectors are what the model is for
-  std::vector<NamedPrompt> prompts = {};  // of its texts
-  std::string default_prompt = {};        // the name of the one that stands in front of every text; empty: none does
+  bool names_pooling = false;             // whether the file names a pooling: the model is made for vectors
+  std::vector<NamedPrompt> prompts = {};  // the prompts for its texts
+  std::string default_prompt = {};        // the name of the default prompt before a text; empty: none
 
-  /// The words in front of a text: those of the prompt of that name, of the default one where no name is given, and
-  /// nothing for the empty name. Error: there is no such prompt; it names those that there are.
+  /// The words before a text: those of the prompt of that name, those of the default one where no name is given, and
+  /// none for the empty name. Error: there is no such prompt; it lists the names that exist.
   Result<std::string_view> prompt_text(const std::optional<std::string>& name) const;
 };
 
 /// A request's part about vectors. It needs no `max_tokens`: -1 makes nothing else.
 struct EmbeddingParams {
   std::optional<Pooling> pooling = {};  // none: the model's (EmbeddingInfo::pooling)
-  /// If set, it gets the prompt's vectors as the model gives them, not normalized: the number of the first, how many,
-  /// and float32 [number, width]. One with pooling; with kNone one for each token, in order and in pieces; of kRank
-  /// the scores. The callback must not throw. The prompt's rows that pooling reads are computed whatever is cached.
+  /// If set, it gets the prompt's vectors as the model makes them, not normalized: the number of the first one, how
+  /// many, and float32 [number, width]. With a pooling it is one vector; with kNone one for each token, in order and in
+  /// pieces; with kRank the scores. The callback must not throw. The rows that the pooling reads are computed whatever
+  /// is cached.
   std::function<void(int first, int count, std::span<const float> rows)> on_rows = {};
 };
 
 /// A text, or a query and a document, as tokens of the model.
 struct EmbeddingPrompt {
   std::vector<TokenId> tokens = {};
-  std::vector<std::uint8_t> token_types = {};  // of each token; empty: all 0
-  std::vector<PromptPicture> pictures = {};    // in their order: Request::pictures
-  bool is_cut = false;                         // the text was longer than it may be, and has lost its end
+  std::vector<std::uint8_t> token_types = {};  // [tokens]; empty: all 0
+  std::vector<PromptPicture> pictures = {};    // in their order, as for Request::pictures
+  bool is_cut = false;                         // whether the text was longer than it may be, and has lost its end
 };
 
-/// The tokens of a query, kept from the first of its prompts for those with other documents.
+/// The tokens of a query, kept from its first prompt for its prompts with other documents.
 struct QueryTokens {
   std::vector<TokenId> ids = {};
   bool is_made = false;
@@ -84,18 +85,19 @@ struct QueryTokens {
 
 struct EmbeddingPromptOptions {
   std::size_t max_tokens = 0;  // 0: the model's context
-  bool cuts = false;           // a longer text loses its end; otherwise it is refused (kContextOverflow)
-  bool add_special = true;     // the tokens that the model's maker puts around a text
-  std::optional<std::string> prompt_name = {};  // of a single text (EmbeddingInfo::prompt_text)
-  /// ModelText::rank_prompt() takes the query's tokens from here, or leaves them here: the query is read once for all
-  /// of its documents, with options alike but for a `max_tokens` that may become less. In a template words form across
-  /// the query's ends, so that it is read with each document. Null: the query has one document.
+  bool cuts = false;           // whether a longer text loses its end; otherwise it is refused (kContextOverflow)
+  bool add_special = true;     // whether the tokens that the model's maker puts around a text are added
+  std::optional<std::string> prompt_name = {};  // the prompt before a single text (EmbeddingInfo::prompt_text)
+  /// ModelText::rank_prompt() takes the query's tokens from here, or leaves them here, so that the query is read once
+  /// for all of its documents, with options that are alike except for a `max_tokens` that may become less. In a
+  /// template, words can form across the query's ends, so there it is read with each document. Null: the query has one
+  /// document.
   QueryTokens* query = nullptr;
   RequestWork* work = nullptr;  // as in TokenizeOptions
 };
 
-/// Divides a vector: by its Euclidean length for 2, by the sum of magnitudes to the power p, to the power 1 / p, for
-/// other p above 0, by the largest magnitude / 32760 for 0; for -1 it stays. Zeros stay zeros. `bits`: of the model
+/// Divides a vector. p = 2: by its Euclidean length; other p above 0: by the sum of magnitudes to the power p, to the
+/// power 1 / p; 0: by the largest magnitude / 32760; -1: not at all. Zeros stay zeros. `bits`: the model's
 /// (ModelInfo::bits).
 void normalize(std::span<float> vector, int p = 2, Bits bits = Bits::kNative);
 

@@ -1,4 +1,4 @@
-// The element type and the layout of a KV memory.
+// The element types and the layouts of a KV memory.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace octavo {
 
-inline constexpr int kDefaultBlockSize = 16;  // tokens
-inline constexpr int kMaxBlockSize = 256;     // tokens; block sizes are powers of two
+inline constexpr int kDefaultBlockSize = 16;  // in tokens
+inline constexpr int kMaxBlockSize = 256;     // in tokens; block sizes are powers of two
 
 /// Element type of the KV cache. Rounding errors, relative to the value: f16 2^-11 (in its normal range), bf16 2^-8.
 /// q8_0 has an IEEE half scale for 32 dimensions of a token, and errs by at most half a scale: 1/254 of the largest
@@ -19,10 +19,10 @@ inline constexpr int kMaxBlockSize = 256;     // tokens; block sizes are powers 
 /// 1.001 times that become these bounds, and an infinity or NaN spoils its segment of dimensions.
 enum class KvType : std::uint8_t { kF16, kBF16, kQ8_0, kF32, kI16 };
 
-/// The default of an engine: 1.6 % more bytes than f16, and products of integers.
+/// The default of an engine: 1.6 % more bytes than f16, but products of integers.
 inline constexpr KvType kDefaultKvType = KvType::kI16;
 
-/// The names of the types, "f16", "bf16", "q8_0", "f32", "i16", and the types of names.
+/// The name of a type: "f16", "bf16", "q8_0", "f32" or "i16". Below: the type of a name.
 std::string_view kv_type_name(KvType type);
 Result<KvType> parse_kv_type(std::string_view name);
 

@@ -10,8 +10,8 @@
 namespace octavo {
 
 struct QueueBound {
-  /// One owner may hold at most this many times as much as is left: the first four fifths of the queue, a second owner
-  /// four fifths of the rest, and so on.
+  /// One owner may hold at most this many times as much as is left: the first owner four fifths of the queue, a second
+  /// one four fifths of the rest, and so on.
   static constexpr std::int64_t kOwnerFactor = 4;
 
   static constexpr std::int64_t kMost = std::int64_t{1} << 50;

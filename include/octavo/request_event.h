@@ -1,5 +1,5 @@
 // An event of a request that owns its texts, for readers who keep it beyond the engine's callback: a stream that is
-// pulled, a queue between threads, an answer that is written later. The event is made once of a TokenEvent or a
+// pulled, a queue between threads, an answer that is written later. It is made once from a TokenEvent or a
 // PromptProgress, and moved from then on.
 //
 //     engine->submit(std::move(request), [&](const octavo::TokenEvent& event) { kept.emplace_back(event); });
@@ -18,7 +18,7 @@
 namespace octavo {
 
 /// A token of one choice, and the choice's end where `finish` is set; or, where `progress` is set, the progress of a
-/// prompt and nothing else. Fields with names of a TokenEvent's have its meaning.
+/// prompt and nothing else. Fields that a TokenEvent has too mean the same here.
 struct RequestEvent {
   RequestEvent() = default;
   explicit RequestEvent(const TokenEvent& event, std::size_t index = 0)
@@ -32,6 +32,7 @@ struct RequestEvent {
         reasoning(event.reasoning),
         is_reasoning(event.is_reasoning),
         is_text(event.is_text),
+        is_resumed(event.is_resumed),
         other_bytes(event.other_bytes),
         finish(event.finish),
         stats(event.stats) {}
@@ -48,9 +49,10 @@ struct RequestEvent {
   std::string reasoning = {};
   bool is_reasoning = false;
   bool is_text = true;
+  bool is_resumed = false;
   std::size_t other_bytes = 0;
   FinishReason finish = FinishReason::kNone;
-  RequestStats stats = {};  // set with `finish`
+  RequestStats stats = {};  // set together with `finish`
 };
 
 }  // namespace octavo

@@ -22,12 +22,12 @@ class RequestWork {
  public:
   static constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
 
-  /// `most_bytes`: of texts that become tokens. A text counts each time that it does.
+  /// `most_bytes`: the limit on the bytes of texts that become tokens. A text counts each time that it does.
   explicit RequestWork(std::stop_token stop = {}, std::uint64_t most_bytes = kAnyNumber)
       : stop_(std::move(stop)), most_bytes_(most_bytes) {}
 
-  /// Counts a text that is about to become tokens. Errors: a stop was asked for (kStopped); more bytes than there may
-  /// be in all.
+  /// Counts a text that is about to become tokens. Errors: a stop was asked for (kStopped); the texts have more bytes
+  /// than the limit.
   Result<void> add_text(std::uint64_t bytes) {
     if (is_stopped()) return std::unexpected(stopped());
     text_bytes_ += bytes;
@@ -37,7 +37,7 @@ class RequestWork {
                                             "is read, expected at most " +
                                             std::to_string(most_bytes_) + " in a request"});
   }
-  /// Long work looks at it many times a second, and ends.
+  /// Whether a stop was asked for. Long work asks this many times a second, and then ends.
   bool is_stopped() const { return stop_.stop_requested(); }
   Error stopped() const { return {.message = "the work on the request was stopped", .kind = ErrorKind::kStopped}; }
 

@@ -23,7 +23,7 @@ namespace octavo {
 struct ResourceOptions {
   int num_threads = 0;                // 0: one thread for each physical core that this process may use, at most its
                                       // cgroup's quota rounded down
-  std::uint64_t kv_memory_bytes = 0;  // for all engines together; 0: no common limit
+  std::uint64_t kv_memory_bytes = 0;  // the bytes for all engines together; 0: no common limit
 };
 
 /// The shared threads and memory; engines hold them as long as they live. Any thread may call it.
@@ -40,7 +40,7 @@ class Resources {
   std::uint64_t kv_memory_taken() const;  // the sum over all loaded engines
 
   struct Impl;
-  Impl& impl() { return *impl_; }  // for the library
+  Impl& impl() { return *impl_; }  // for the library only
 
  private:
   explicit Resources(std::unique_ptr<Impl> impl);

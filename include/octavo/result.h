@@ -11,18 +11,18 @@
 
 namespace octavo {
 
-/// Kinds of errors about which a caller may do more than show them.
+/// The kinds of errors about which a caller may do more than show them.
 enum class ErrorKind : std::uint8_t {
   kOther,
-  kContextOverflow,  // a prompt, or a prompt and max_tokens, beyond the context
-  kQueueFull,        // no further request may wait now; later there is room again
+  kContextOverflow,  // a prompt, or a prompt with max_tokens, is longer than the context
+  kQueueFull,        // no further request may wait now; later there may be room again
   kDraining,         // no further request is taken
   kOutOfMemory,      // the system has no memory for the call
   kOutOfBlocks,      // the KV memory has too few free blocks until others give some back
   kStopped,          // the caller asked for a stop
   kNoWords,          // the model's vocabulary is missing or of an unknown kind: only token ids are known
-  kInvalidPicture,   // a picture that is none, is of another format, or is damaged
-  kPictureTooLarge,  // a picture beyond a limit: of bytes, of pixels, of tokens
+  kInvalidPicture,   // bytes that are no picture, are of another format, or are damaged
+  kPictureTooLarge,  // a picture is beyond a limit of bytes, pixels or tokens
 };
 
 /// An error in words: the file, key, offset or field, then the finding and the expectation.

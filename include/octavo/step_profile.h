@@ -1,4 +1,4 @@
-// The time of an engine's steps, part by part (EngineOptions::profile, `octavo bench --profile`).
+// The time of an engine's steps, by parts (EngineOptions::profile, `octavo bench --profile`).
 #pragma once
 
 #include <array>
@@ -8,31 +8,31 @@
 
 namespace octavo {
 
-/// The parts of a step, in the order in which it comes to them.
+/// The parts of a step, in the order in which it runs them.
 enum class StepPart : std::uint8_t {
-  kScheduling,      // who advances, and the batch of it
+  kScheduling,      // choosing who advances, and making the batch
   kEmbedding,       // rows of the embedding matrix
   kRows,            // norms, sums of the residual stream, quantizing rows to int8
   kMixerInput,      // products that make queries, keys, values, or what a recurrent layer reads
   kPositions,       // biases, norms and rotations of heads; keys and values written
   kAttention,       // scores and sums of values
   kRecurrence,      // convolutions and states of recurrent layers
-  kMixerOutput,     // the product behind attention or recurrence
+  kMixerOutput,     // the product after attention or recurrence
   kRouting,         // the router's product, the choice of experts, gathering their rows
-  kGateUp,          // products gate and up with the activation, of experts too
-  kDown,            // the product back to the stream's width, of experts too
+  kGateUp,          // the products gate and up with the activation, also those of experts
+  kDown,            // the product back to the stream's width, also that of experts
   kLayerEmbedding,  // what a layer makes of its own embedding of a token
   kLogits,          // the output matrix
   kOtherDevice,     // layers, and the output matrix, on another device
-  kSampling,        // drawing tokens, and accepting them
+  kSampling,        // drawing and accepting tokens
   kTokens,          // texts, stops, masks, callbacks
-  kBetween,         // from one step to the next
+  kBetween,         // the time from one step to the next
 };
 inline constexpr std::size_t kNumStepParts = std::to_underlying(StepPart::kBetween) + 1;
 
 struct StepPartTime {
-  double seconds = 0;          // of the clock
-  double working_seconds = 0;  // in which threads worked: their time added up, over their number
+  double seconds = 0;          // elapsed time
+  double working_seconds = 0;  // the time in which threads worked: the sum over threads, divided by their number
 };
 
 struct StepProfile {

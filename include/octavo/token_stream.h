@@ -17,7 +17,7 @@ namespace octavo {
 
 class TokenStream {
  public:
-  /// Errors: those of Engine::submit. The engine must outlive the stream.
+  /// Submits a request. Errors: those of Engine::submit. The engine must outlive the stream.
   static Result<std::unique_ptr<TokenStream>> submit(Engine& engine, Request request);
   ~TokenStream();
   TokenStream(const TokenStream&) = delete;

@@ -16,15 +16,16 @@ from .errors import (BusyError, ClosedError, ContextLengthError, Error, ForkedEr
                      OutOfMemoryError, StoppedError)
 from .llm import LLM, version
 from .outputs import ChatOutput, CompletionOutput, Logprob, RequestOutput, ScoreOutput, StreamPiece
+from .resuming import Resuming, resuming
 from .sampling import SamplingParams, StructuredOutputs
 from .serving import Server, serve
 from .tokenizer import Tokenizer
 
 __all__ = [
     "BusyError", "ChatOutput", "ClosedError", "CompletionOutput", "Constraint", "Context", "ContextLengthError",
-    "Error", "ForkedError", "InvalidRequestError", "LLM", "Logprob", "ModelError", "OutOfMemoryError", "RequestOutput",
+    "Error", "ForkedError", "InvalidRequestError", "LLM", "Logprob", "ModelError", "OutOfMemoryError", "RequestOutput", "Resuming",
     "SamplingParams", "ScoreOutput", "Server", "StoppedError", "StreamPiece", "StructuredOutputs", "Tokenizer",
-    "llama_cpp", "serve", "version",
+    "llama_cpp", "resuming", "serve", "version",
 ]
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ _ANSWER = """
     min_tokens ignore_eos stop stop_token_ids priority deadline_s n audio web_search_options chat_template
     truncate_prompt_tokens use_beam_search include_stop_str_in_output logits_processors guided_decoding
     prompt_embeds image_data lora modalities length_penalty tfs_z top_a epsilon_cutoff eta_cutoff best_of
-    speculation prediction response_format structured_outputs guided_regex guided_grammar guided_choice
+    speculation prediction resume_from response_format structured_outputs guided_regex guided_grammar guided_choice
     guided_json additional_properties grammar json_schema regex ebnf structural_tag reasoning_budget
     reasoning_budget_tokens thinking_budget_tokens thinking_token_budget max_tokens max_completion_tokens
     n_predict logprobs return_tokens_as_token_ids echo prompt_logprobs suffix functions function_call tools

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/answers/resumed_writer.h"
 #include "api/fields/image_placeholder.h"
 #include "api/llama/llama_answer.h"
 #include "api/llama/llama_request.h"
@@ -29,7 +30,7 @@
 namespace octavo {
 namespace {
 
-/// Reads a body by the API's rows, and prepares what it asks for.
+/// Reads a body with kRead, and prepares what it asks for.
 template <ApiResult<ApiRequest> (*kRead)(const boost::json::object&, const ApiContext&)>
 ApiResult<CompletionCall> parse_by(const boost::json::object& body, const ApiContext& context) {
   OCTAVO_TRY(ApiRequest request, kRead(body, context));
@@ -38,8 +39,10 @@ ApiResult<CompletionCall> parse_by(const boost::json::object& body, const ApiCon
 
 std::unique_ptr<AnswerWriter> openai_writer(const NewAnswer& answer) {
   const std::string_view prefix = answer.call.is_chat ? "chatcmpl-" : "cmpl-";
-  return std::make_unique<CompletionResponse>(answer.call, answer.words, answer.model,
-                                              std::string(prefix) + std::string(answer.id), answer.created);
+  auto writer = std::make_unique<CompletionResponse>(answer.call, answer.words, answer.model,
+                                                     std::string(prefix) + std::string(answer.id), answer.created);
+  if (!answer.call.resumption) return writer;
+  return std::make_unique<ResumedWriter>(std::move(writer), *answer.call.resumption, answer.call.stream);
 }
 
 std::unique_ptr<AnswerWriter> messages_writer(const NewAnswer& answer) {
@@ -310,7 +313,7 @@ WriteError error_form(std::span<const Api> apis, std::string_view path) {
     return (!api.root.empty() && path.starts_with(api.root)) || std::ranges::find(api.paths, path) != api.paths.end();
   };
   const auto found = std::ranges::find_if(apis, has);
-  if (path.empty() || found == apis.end()) return error_body;  // an empty path is none of a row's
+  if (path.empty() || found == apis.end()) return error_body;  // empty paths in the rows stand for none
   const auto other = std::ranges::find(found->other_errors, path, &ErrorForm::path);
   return other == found->other_errors.end() ? found->error_body : other->write;
 }

@@ -1,5 +1,5 @@
-// Memory that answers take from when they are made until their last byte is written, so that neither one of them, nor
-// all of one client, nor all together can take what there is.
+// The memory that answers take from when they are made until their last byte is written. It is bounded, so that neither
+// one answer, nor all of one client, nor all together can take the whole machine's.
 //
 // A BufferBudget is the server's; any thread may count in it. A BufferedAnswer counts one answer's bytes until it goes.
 // One thread uses it at a time: the worker that makes the answer, then the I/O thread, which writes it.
@@ -18,12 +18,12 @@ namespace octavo {
 
 class BufferBudget {
  public:
-  /// Bytes of an answer, such as an error, that is given whatever is held.
+  /// The bytes of an answer, such as an error, that may always be held.
   static constexpr std::uint64_t kAlwaysHeld = 4096;
 
   struct Limits {
-    std::uint64_t answer_bytes;  // of one answer
-    std::uint64_t all_bytes;     // of all together; of one client's a part, as of a queue (QueueBound)
+    std::uint64_t answer_bytes;  // the most for one answer
+    std::uint64_t all_bytes;     // the most for all together; one client may hold a part, as of a queue (QueueBound)
   };
 
   explicit BufferBudget(const Limits& limits) : limits_(limits) {}
@@ -49,14 +49,14 @@ class BufferBudget {
 
   const Limits limits_;
   mutable std::mutex mutex_;
-  Clients clients_ = {};  // that have answers
+  Clients clients_ = {};  // the clients that have answers
   std::uint64_t bytes_ = 0;
 };
 
 class BufferedAnswer {
  public:
-  BufferedAnswer() = default;  // counts nowhere
-  /// `client`: a key's name or an address; empty: there are no others, with whom it would share.
+  BufferedAnswer() = default;  // an answer that is counted nowhere
+  /// `client`: a key's name or an address; empty: the only client, which shares with nobody.
   explicit BufferedAnswer(BufferBudget& budget, std::string_view client = {})
       : budget_(&budget), client_(budget.enter(client)) {}
   BufferedAnswer(BufferedAnswer&& other) noexcept { swap(other); }
@@ -70,14 +70,14 @@ class BufferedAnswer {
 
   explicit operator bool() const { return budget_ != nullptr; }
 
-  /// Counts that many bytes instead of those before. Errors: they are too many for one answer (400), for one client
-  /// beside others, or for all (503). They are counted all the same, and must go soon. BufferBudget::kAlwaysHeld are
+  /// Counts `bytes` in place of what it counted before. Errors: too many for one answer (400), for one client beside
+  /// others, or for all (503). They are counted even so, and must be released soon. BufferBudget::kAlwaysHeld bytes are
   /// never too many.
   std::optional<ApiError> hold(std::uint64_t bytes);
-  /// Counts the bytes that the server says itself, or that are being written. Errors: they are too many for the client
-  /// or for all answers together (503).
+  /// Counts bytes that the server writes on its own account, or that are being sent. Errors: too many for the client or
+  /// for all answers together (503).
   std::optional<ApiError> hold_own(std::uint64_t bytes);
-  /// Counts that many bytes, fewer than before.
+  /// Counts `bytes` in place of what it counted before, which was more.
   void set(std::uint64_t bytes);
 
  private:

@@ -46,7 +46,7 @@ constexpr int kAnswers[] = {404, 429, 501};
 constexpr int kCounts[] = {404, 429};
 constexpr std::string_view kError = "error";  // the form of errors that are of no API's
 
-/// "post_v1_chat_completions"
+/// An id such as "post_v1_chat_completions".
 std::string operation_id(std::string_view method, std::string_view path) {
   std::string id(method);
   for (const char c : path) {
@@ -61,11 +61,11 @@ std::string operation_id(std::string_view method, std::string_view path) {
 
 json::object reference(std::string_view schema) { return {{"$ref", fmt::format("#/components/schemas/{}", schema)}}; }
 
-/// "application/json" of "application/json; charset=utf-8"
+/// The media type without parameters: "application/json" of "application/json; charset=utf-8".
 std::string_view media_type(std::string_view content_type) { return content_type.substr(0, content_type.find(';')); }
 
-/// Any JSON that is no plain value, or a text. The events of a stream are described nowhere: OpenAPI 3.1 has no word
-/// for them.
+/// The schema of an answer: any JSON object or array, or a text. The events of a stream are not described, as OpenAPI
+/// 3.1 has no word for them.
 json::object content_of(std::string_view content_type) {
   json::object schema;
   const std::string_view type = media_type(content_type);
@@ -89,7 +89,7 @@ class Document {
     for (const Api& api : apis) add_api(api);
   }
 
-  /// `body`: the name of its schema; empty: there is none. `example`: one in JSON, or none.
+  /// Adds a route. `body`: the name of its schema; empty: it takes none. `example`: a body in JSON, or empty.
   void add(const DescribedRoute& route, std::string_view tag, std::string_view body, std::string_view example = {}) {
     const RouteText& text = route.text;
     json::object operation = {
@@ -152,7 +152,7 @@ class Document {
         api.name, counted, api.example);
   }
 
-  /// The name of the form that errors of a path have.
+  /// The name of the form that a path's errors have.
   std::string errors_of(std::string_view path) const {
     const auto api = std::ranges::find(apis_, error_form(apis_, path), &Api::error_body);
     return api == apis_.end() ? std::string(kError) : fmt::format("{}_error", api->name);
@@ -188,7 +188,7 @@ class Document {
                             {"required", true},
                             {"schema", {{"type", "string"}, {"minLength", 1}}}});
     for (ApiField field : route.text.query) {
-      field.is_needed = true;  // where it is given it has a value: a query has no null
+      field.is_needed = true;  // a query has no null: a parameter that is given has a value
       parameters.push_back({{"name", field.path}, {"in", "query"}, {"schema", schema_of_field(field)}});
     }
     return parameters;

@@ -12,7 +12,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// The JSON types of a form; none: every one.
+/// The JSON types of a form; empty: any.
 json::array types_of(FieldForm form) {
   switch (form) {
     case FieldForm::kBoolean: return {"boolean"};
@@ -31,7 +31,7 @@ json::array types_of(FieldForm form) {
   return {};
 }
 
-/// A bound as people write it: an integer where it is one.
+/// A bound as people write it: as an integer, where it is whole.
 json::value bound_of(double bound) {
   if (bound != std::floor(bound)) return bound;
   if (bound < 0) return static_cast<std::int64_t>(bound);

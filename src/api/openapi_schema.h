@@ -1,4 +1,4 @@
-// JSON schemas of what clients send and are sent, made from the rows of fields and from answers. Pure; any thread.
+// JSON schemas of what clients send and get, made from the rows of fields and from answers. Pure; any thread.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -8,11 +8,11 @@
 
 namespace octavo {
 
-/// A body: the names of a path that are joined by dots are objects in objects. A member that no row names may be there.
+/// The schema of a body: dots in paths separate the names of nested objects. Members that no row names are allowed.
 boost::json::object schema_of_fields(ApiFields tables);
-/// The value of one field. Null counts as not given, so it is allowed where the field need not be there.
+/// The schema of a field's value. Null counts as absent, so it is allowed where the field is not needed.
 boost::json::object schema_of_field(const ApiField& field);
-/// The form that two answers have in common, of which the second one has null where nothing is to be told.
+/// The schema that two answers share; the second one has null where nothing is to be told.
 boost::json::object schema_of_answers(const boost::json::value& full, const boost::json::value& bare);
 
 }  // namespace octavo

@@ -1,5 +1,5 @@
-// A model's texts as one request's reading has them: every text of the request that becomes tokens, and every template
-// that is rendered for it, is part of one RequestWork.
+// A model's texts for the reading of one request: all tokenizing and all rendering of templates that the request needs
+// count in one RequestWork.
 //
 // Lives while a body is read, on the thread that reads it.
 #pragma once
@@ -17,8 +17,8 @@
 
 namespace octavo {
 
-/// The bytes of texts that a request may have made tokens of, a text counted each time: so many, and so many times its
-/// body. A body is read a few times at most; it is a query in front of each of many documents that is read more often.
+/// The most bytes of texts that a request may have tokenized, a text counted each time: kMostTextBytes, plus
+/// kMostReadings times its body. Most bodies are read a few times at most; a query is read before each document.
 inline constexpr std::uint64_t kMostTextBytes = std::uint64_t{32} << 20, kMostReadings = 4;
 
 class RequestText final : public ModelText {
@@ -67,7 +67,7 @@ class RequestText final : public ModelText {
   }
 
  private:
-  /// Options of any kind, with the work.
+  /// Options of any kind, with this request's work.
   template <class Options>
   Options with_work(Options options) const {
     options.work = &work_;
@@ -75,7 +75,7 @@ class RequestText final : public ModelText {
   }
 
   const ModelText& words_;
-  mutable RequestWork work_;  // counts what the const calls read
+  mutable RequestWork work_;  // const functions count in it, too
 };
 
 }  // namespace octavo

@@ -24,7 +24,7 @@ namespace octavo {
 namespace {
 
 constexpr std::size_t kMaxTokens = std::size_t{1} << 20;
-constexpr std::size_t kPieceTokens = 4096;  // whose text is made at once
+constexpr std::size_t kPieceTokens = 4096;  // how many tokens become text at once
 
 ApiError not_counted(const Error& error, const std::string& param, std::size_t most) {
   if (error.kind != ErrorKind::kContextOverflow) return to_api_error(error);
@@ -51,7 +51,7 @@ ApiResult<std::vector<TokenId>> tokens_of(ApiResult<ApiRequest> read, const Mode
 ApiResult<std::vector<TokenId>> tokens_of_text(const boost::json::object& body, const ModelText& words) {
   const JsonCursor given(body);
   const std::size_t most = std::max(kMaxCountedTokens, to_size(words.info().max_context));
-  // llama.cpp's names, by which tokens of a beginning must be asked for, beside vLLM's.
+  // vLLM's names, and llama.cpp's, for which BOS must be asked for.
   OCTAVO_TRY(const auto content, to_api_result(given["content"].string()));
   OCTAVO_TRY(const auto prompt, to_api_result(given["prompt"].string()));
   const bool is_llama = content && !prompt;
@@ -76,7 +76,7 @@ ApiResult<std::vector<TokenId>> read_ids(const boost::json::object& body, const 
   return read_token_ids(given, *list, words.info().num_tokens, "invalid_value");
 }
 
-/// The beginning of the last character of some bytes, if it lacks bytes; else their end.
+/// Where the last character of some bytes begins, if it is incomplete; else the number of bytes.
 std::size_t whole_characters(std::string_view bytes) {
   for (std::size_t length = 1; length <= std::min<std::size_t>(3, bytes.size()); ++length) {
     const std::string_view tail = bytes.substr(bytes.size() - length);
@@ -86,7 +86,7 @@ std::size_t whole_characters(std::string_view bytes) {
   return bytes.size();
 }
 
-/// A token's text depends on the token before it.
+/// The text of `count` tokens from `begin` on. It depends on the token before them.
 std::string text_of_some(std::span<const TokenId> tokens, std::size_t begin, std::size_t count,
                          const ModelText& words) {
   const std::size_t before = begin > 0 ? 1 : 0;
@@ -94,13 +94,13 @@ std::string text_of_some(std::span<const TokenId> tokens, std::size_t begin, std
   return text.substr(words.detokenize(tokens.subspan(begin - before, before)).size());
 }
 
-/// Piece by piece: a few million ids may be a text that is many times what an answer may take. `has_both_names`: vLLM's
-/// `prompt`, and llama.cpp's `content` with the same text.
+/// Writes the text of tokens piece by piece, as a few million ids may be a text of many times the size that an answer
+/// may have. `has_both_names`: vLLM's `prompt`, and llama.cpp's `content` with the same text.
 ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both_names, const ModelText& words,
                                   BufferedAnswer& held) {
   std::string out = R"({"prompt":")";
   const std::size_t begin_of_text = out.size();
-  std::string bytes;  // not written yet: the beginning of a character
+  std::string bytes;  // bytes that are not written yet: the beginning of a character
   for (std::size_t begin = 0; begin < tokens.size(); begin += kPieceTokens) {
     const std::size_t count = std::min(kPieceTokens, tokens.size() - begin);
     bytes += text_of_some(tokens, begin, count, words);
@@ -120,7 +120,7 @@ ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both
   return out;
 }
 
-/// vLLM's. `has_texts`: each as the vocabulary writes it.
+/// Writes tokens in vLLM's form. `has_texts`: with each token's text in the vocabulary.
 ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, bool has_texts, const ModelText& words,
                                    BufferedAnswer& held) {
   const std::size_t id_bytes = std::to_string(words.info().num_tokens).size() + 1;
@@ -138,7 +138,7 @@ ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, bool has_tex
   return out;
 }
 
-/// llama.cpp's: each token with its text, or its bytes where they are none.
+/// Writes tokens in llama.cpp's form: each with its text, or with its bytes where they are no text.
 ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const ModelText& words, BufferedAnswer& held) {
   std::string out;
   JsonWriter json(out);
@@ -158,12 +158,12 @@ ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const ModelT
   return out;
 }
 
-/// How tokens are shown.
+/// How a body wants its tokens shown.
 struct Shown {
   bool with_pieces, has_texts;
 };
 
-/// Error: the body is for another model.
+/// Reads how tokens are shown. Error: the body is for another model.
 ApiResult<Shown> read_shown(const boost::json::object& body, const ServedModel& model) {
   const JsonCursor given(body);
   OCTAVO_TRY(const auto name, to_api_result(given["model"].string()));
@@ -194,7 +194,7 @@ ApiFields tokenize_fields() {
   static const std::vector<ApiField> conversation = [] {
     std::vector<ApiField> rows;
     for (const FieldTable table : openai_conversation_fields()) rows.insert(rows.end(), table.begin(), table.end());
-    for (ApiField& field : rows)  // a text may be there in the place of messages
+    for (ApiField& field : rows)  // the text may be given in place of messages
       if (!field.path.contains('.')) field.is_needed = false;
     return rows;
   }();
@@ -220,7 +220,7 @@ ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const ApiContex
 ApiResult<std::string> answer_detokenize(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held) {
   OCTAVO_TRY_VOID(read_shown(call.body, context.model));
   OCTAVO_TRY(const auto tokens, read_ids(call.body, context.words));
-  // vLLM's clients name a model. llama.cpp's, ollama among them, do not, and nothing else tells their bodies apart.
+  // Clients of vLLM name a model; those of llama.cpp, such as ollama, do not. Nothing else tells their bodies apart.
   return detokenize(tokens, !JsonCursor(call.body)["model"].is_given(), context.words, held);
 }
 

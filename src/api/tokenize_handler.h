@@ -1,4 +1,4 @@
-// POST /tokenize and POST /detokenize, in vLLM's shapes and llama.cpp's, and POST /apply-template, in llama.cpp's.
+// POST /tokenize and POST /detokenize in the forms of vLLM and llama.cpp, and POST /apply-template in llama.cpp's form.
 // Pure; on a worker thread.
 #pragma once
 
@@ -16,16 +16,16 @@
 namespace octavo {
 
 struct TokenizeCall;
-/// The body of an answer, whose bytes `held` counts as they are made.
+/// Makes the body of an answer; `held` counts its bytes as they are made.
 using AnswerTokens = ApiResult<std::string> (*)(const TokenizeCall& call, const ApiContext& context,
                                                 BufferedAnswer& held);
 
 struct TokenizeCall {
-  AnswerTokens answer = nullptr;  // one of those below
+  AnswerTokens answer = nullptr;  // one of the functions below
   boost::json::object body = {};
-  const CountedPath* counted = nullptr;  // the path of answer_count()
-  OwnResponses responses = {};           // that a counted body of /v1/responses may go on with
-  UnfetchedPictures unfetched = {};      // ApiContext's
+  const CountedPath* counted = nullptr;  // for answer_count(): the path that was asked for
+  OwnResponses responses = {};           // responses that a body of /v1/responses may continue
+  UnfetchedPictures unfetched = {};      // see ApiContext
 };
 
 /// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};
@@ -38,13 +38,13 @@ ApiResult<std::string> answer_apply_template(const TokenizeCall& call, const Api
 /// A body of Anthropic's Messages API or OpenAI's Responses API -> {"input_tokens"}
 ApiResult<std::string> answer_count(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held);
 
-/// Answers a call by its function. Errors: 404, `model` names another one; the answer is too large to hold; more than
-/// kMaxCountedTokens tokens (context_full.h), where the context holds no more either. It ends soon, with an error, once
-/// the stop is asked for.
+/// Answers a call by its function. Errors: `model` names another model (404); the answer is too large to hold; more
+/// than kMaxCountedTokens tokens (context_full.h), where the context has no room for more either. It ends soon, with an
+/// error, once the stop is asked for.
 ApiResult<std::string> answer_by(TokenizeCall call, const ModelText& words, const ServedModel& model,
                                  BufferedAnswer& held, const std::stop_token& stop = {});
 
-/// The fields of bodies of /tokenize and of /detokenize.
+/// The fields of bodies of /tokenize and /detokenize.
 ApiFields tokenize_fields();
 ApiFields detokenize_fields();
 

@@ -27,12 +27,9 @@ constexpr double kBytesNeeded = 0.65;
 
 constexpr std::size_t kNoReading = std::numeric_limits<std::size_t>::max();
 
-/// The first position that a row sees.
-int first_seen(int position, int window) { return window > 0 ? std::max(0, position - window + 1) : 0; }
-
 /// The positions begin <= p < end that a row of a sequence sees.
 std::pair<int, int> seen_by(const AttentionSequence& sequence, int position, const AttentionReach& reach) {
-  if (reach.is_causal) return {first_seen(position, reach.window), position + 1};
+  if (reach.is_causal) return {reach.first_seen(position), position + 1};
   if (reach.window == 0) return {0, sequence.num_tokens};
   const int side = reach.window / 2;
   return {std::max(0, position - side), std::min(sequence.num_tokens, position + side + 1)};
@@ -56,7 +53,6 @@ AttentionPlan::AttentionPlan(const Shape& shape, int num_threads)
 }
 
 void AttentionPlan::build(std::span<const AttentionSequence> sequences, const AttentionReach& reach, int block_size) {
-  const int window = reach.window;
   seqs_.clear();
   queries_.clear();
   readings_.clear();
@@ -64,10 +60,10 @@ void AttentionPlan::build(std::span<const AttentionSequence> sequences, const At
     if (is_cut_by_tiles(s, reach))
       seqs_.push_back({.source = &s,
                        .num_queries = s.num_rows * heads_per_kv_head_,
-                       .begin = first_seen(s.first_position, window),
+                       .begin = reach.first_seen(s.first_position),
                        .end = s.first_position + s.num_rows});
-  sort_sequences(window, block_size);
-  keep_uncut(sequences, window);
+  sort_sequences(reach, block_size);
+  keep_uncut(sequences, reach);
   for (Seq& seq : seqs_) {
     seq.first_query = static_cast<int>(queries_.size());
     add_queries(*seq.source, reach);
@@ -100,7 +96,7 @@ void AttentionPlan::build(std::span<const AttentionSequence> sequences, const At
 
 bool AttentionPlan::is_cut_by_tiles(const AttentionSequence& s, const AttentionReach& reach) const {
   if (!reach.is_causal) return false;
-  const int begin = first_seen(s.first_position, reach.window), last = s.first_position + s.num_rows - 1;
+  const int begin = reach.first_seen(s.first_position), last = s.first_position + s.num_rows - 1;
   return begin / kTileTokens != last / kTileTokens && s.num_rows * heads_per_kv_head_ <= kMaxItemQueries;
 }
 
@@ -136,13 +132,13 @@ void AttentionPlan::add_direct_readings(const AttentionSequence& s, const Attent
 
 // Sequences that share nothing are left to one thread each, longest first, while what remains can keep the others busy
 // for as long.
-void AttentionPlan::keep_uncut(std::span<const AttentionSequence> sequences, int window) {
+void AttentionPlan::keep_uncut(std::span<const AttentionSequence> sequences, const AttentionReach& reach) {
   // Reading a token takes about as long as the products of eight queries.
   const auto cost = [](int tokens, int queries) { return std::int64_t{tokens} * (kMaxTileQueries + queries); };
   const auto cost_of = [&](const Seq* seq) { return cost(seq->end - seq->begin, seq->num_queries); };
   std::int64_t left = 0;
   for (const AttentionSequence& s : sequences)
-    left += cost(s.first_position + s.num_rows - first_seen(s.first_position, window), s.num_rows * heads_per_kv_head_);
+    left += cost(s.first_position + s.num_rows - reach.first_seen(s.first_position), s.num_rows * heads_per_kv_head_);
   unshared_.clear();
   for (std::size_t i = 0; i < seqs_.size(); ++i)
     if (!seqs_[i].shares_with_last() && (i + 1 == seqs_.size() || !seqs_[i + 1].shares_with_last()))
@@ -160,25 +156,25 @@ void AttentionPlan::keep_uncut(std::span<const AttentionSequence> sequences, int
 
 // Sequences that have blocks in common become neighbours. Blocks before a window may have been given back, so tables
 // are compared where all of those compared have blocks: sequences are taken together as long as there is such a place.
-void AttentionPlan::sort_sequences(int window, int block_size) {
+void AttentionPlan::sort_sequences(const AttentionReach& reach, int block_size) {
   const auto first_block = [&](const Seq& seq) { return seq.begin / block_size; };
-  if (window > 0) std::ranges::sort(seqs_, {}, first_block);
+  if (reach.window > 0) std::ranges::sort(seqs_, {}, first_block);
   for (std::size_t first = 0, end = 0; first < seqs_.size(); first = end) {
     int least_end = std::numeric_limits<int>::max();
     for (end = first; end < seqs_.size() && first_block(seqs_[end]) < least_end; ++end)
       least_end = std::min(least_end, (seqs_[end].end - 1) / block_size + 1);
-    sort_by_blocks(std::span(seqs_).subspan(first, end - first), first_block(seqs_[end - 1]), window, block_size);
+    sort_by_blocks(std::span(seqs_).subspan(first, end - first), first_block(seqs_[end - 1]), reach, block_size);
   }
 }
 
 // All of them have a block at entry `common`.
-void AttentionPlan::sort_by_blocks(std::span<Seq> seqs, int common, int window, int block_size) {
+void AttentionPlan::sort_by_blocks(std::span<Seq> seqs, int common, const AttentionReach& reach, int block_size) {
   const auto behind = [&](const Seq& seq) { return seq.source->blocks.subspan(to_size(common)); };
   std::ranges::sort(
       seqs, [&](const Seq& a, const Seq& b) { return std::ranges::lexicographical_compare(behind(a), behind(b)); });
   for (std::size_t i = 0; i < seqs.size(); ++i) {
     Seq& seq = seqs[i];
-    seq.full_begin = tiles_up_to(first_seen(seq.end - 1, window));
+    seq.full_begin = tiles_up_to(reach.first_seen(seq.end - 1));
     seq.full_end = (seq.source->first_position + 1) / kTileTokens;
     seq.shared_begin = seq.shared_end = 0;
     if (i == 0) continue;

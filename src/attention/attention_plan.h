@@ -30,6 +30,7 @@
 #include "attention/attention_stretch.h"
 #include "attention/attention_tickets.h"
 #include "base/aligned_buffer.h"
+#include "base/first_seen.h"
 #include "base/thread_pool.h"
 #include "base/to_size.h"
 #include "kernels/kernels.h"
@@ -38,8 +39,12 @@ namespace octavo {
 
 /// The positions that a row sees.
 struct AttentionReach {
-  int window = 0;         // causal rows see so many up to their own, others half of it on either side; 0: all
-  bool is_causal = true;  // none behind its own
+  int window = 0;           // causal rows see so many up to their own, others half of it on either side; 0: all
+  bool is_causal = true;    // none behind its own
+  bool is_chunked = false;  // a causal row sees its own chunk of `window` positions
+
+  /// The first position that a causal row sees.
+  int first_seen(int position) const { return static_cast<int>(octavo::first_seen(position, window, is_chunked)); }
   bool operator==(const AttentionReach&) const = default;
 };
 
@@ -122,9 +127,9 @@ class AttentionPlan {
   bool is_cut_by_tiles(const AttentionSequence& sequence, const AttentionReach& reach) const;
   void add_queries(const AttentionSequence& sequence, const AttentionReach& reach);
   void add_direct_readings(const AttentionSequence& sequence, const AttentionReach& reach);
-  void sort_sequences(int window, int block_size);
-  void sort_by_blocks(std::span<Seq> seqs, int common, int window, int block_size);
-  void keep_uncut(std::span<const AttentionSequence> sequences, int window);
+  void sort_sequences(const AttentionReach& reach, int block_size);
+  void sort_by_blocks(std::span<Seq> seqs, int common, const AttentionReach& reach, int block_size);
+  void keep_uncut(std::span<const AttentionSequence> sequences, const AttentionReach& reach);
   void add_tile_readings();
   void add_shared_readings(std::size_t first_seq, std::size_t end_seq);
   void add_readers(std::size_t first_seq, std::size_t end_seq, int tile);

@@ -25,7 +25,7 @@ std::size_t StretchQueue::block_bytes(const AttentionAhead::Part& part) const {
   return to_size(part.num_heads * kv_.block_size) * kv_.token_bytes;
 }
 
-// Nothing is fetched beyond a stretch of several tiles: it would not be there any more when they are done.
+// Whether to fetch further: not beyond a stretch of several tiles, as it would have left the cache when these are done.
 bool StretchQueue::wants_more(std::size_t bytes) const {
   if (count_ == 0) return true;
   return count_ < waiting_.size() && bytes_ < std::min(fetched_ + bytes, kStretchBytes) &&

@@ -11,8 +11,8 @@ AttentionTickets::AttentionTickets(int num_kv_heads, int num_threads)
       heads_per_portion_(std::max<std::size_t>(1, to_size(num_kv_heads) / to_size(num_threads))),
       portions_(to_size(num_threads) + 1) {}
 
-// Each thread has a portion of consecutive tickets, then takes what others have left, then the single tasks.
-// Two threads that took turns would each get memory at a lower rate.
+// Each thread has a portion of consecutive tickets, then takes what others have left, then the single tasks. Two
+// threads that took neighbouring tickets by turns would each read memory at a lower rate.
 void AttentionTickets::begin(const AttentionTasks& tasks) {
   const std::size_t threads = portions_.size() - 1;
   tasks_ = tasks;
@@ -43,7 +43,8 @@ bool AttentionTickets::has_more() const {
       portions_, [](const Portion& portion) { return portion.next.load(std::memory_order_relaxed) < portion.end; });
 }
 
-// The i-th that is taken: some heads of all tiles, then the next heads of all of them; then pieces of prompts.
+// The i-th task of many queries that is taken: some heads of all tiles, then the next heads of all of them; then the
+// pieces of prompts.
 std::size_t AttentionTickets::task_of_many(std::size_t i) const {
   if (i >= tasks_.by_tiles) return i;
   const std::size_t tiles = tasks_.by_tiles / num_heads_;

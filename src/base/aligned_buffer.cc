@@ -5,7 +5,7 @@
 namespace octavo {
 
 void advise_huge_pages(void* data, std::size_t bytes) {
-  // Whole pages only; a system without this kind of advice refuses it, which is as good.
+  // The advice is for whole huge pages; a system without it refuses the call, which does no harm.
   if (bytes >= kHugePageBytes) ::madvise(data, bytes / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
 }
 

@@ -1,4 +1,4 @@
-// An owning array of trivial elements, aligned to a cache line; only zeroed() arrays are initialized.
+// An owning array of trivial elements, aligned to a cache line; only zeroed() initializes its elements.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace octavo {
 inline constexpr std::size_t kCacheLineBytes = 64;
 inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
-/// Asks the system for huge pages; without them the memory stays as it is.
+/// Asks the system for huge pages; where it has none, the memory stays as it is.
 void advise_huge_pages(void* data, std::size_t bytes);
 
 template <class T>
@@ -23,10 +23,10 @@ class AlignedBuffer {
 
  public:
   AlignedBuffer() = default;
-  /// Room for `count` elements, not initialized. Throws std::bad_alloc when there is no memory.
+  /// Takes room for `count` elements, which are not initialized. Throws std::bad_alloc when there is no memory.
   explicit AlignedBuffer(std::size_t count) : AlignedBuffer(count, kCacheLineBytes) {}
-  /// An array that is large, used as a whole and kept: its memory has pages of 2 MiB if the system has them, which are
-  /// quicker to get and to find.
+  /// Makes a large array that is used as a whole and kept: it gets pages of 2 MiB if the system has them, which are
+  /// quicker to allocate and cause fewer TLB misses.
   static AlignedBuffer with_huge_pages(std::size_t count) {
     AlignedBuffer buffer(count, kHugePageBytes);
     advise_huge_pages(buffer.data(), buffer.size_bytes());
@@ -52,7 +52,7 @@ class AlignedBuffer {
     if (count == 0) return;
     if (count > (SIZE_MAX - alignment) / sizeof(T)) throw std::bad_alloc();
     const std::size_t bytes = (count * sizeof(T) + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
-    void* memory = nullptr;  // std::aligned_alloc would want whole multiples of the alignment
+    void* memory = nullptr;  // std::aligned_alloc wants whole multiples of the alignment
     if (::posix_memalign(&memory, alignment, bytes) != 0) throw std::bad_alloc();
     data_.reset(static_cast<T*>(memory));
   }

@@ -12,7 +12,7 @@
 namespace octavo {
 namespace {
 
-/// True if `list`, such as "cpu,cpuacct", has `name`.
+/// Whether `list`, such as "cpu,cpuacct", has `name`.
 bool has_name(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
@@ -22,8 +22,8 @@ bool has_name(std::string_view list, std::string_view name) {
   return false;
 }
 
-/// The process's group in a hierarchy: "/path" of a line "number:controllers:/path" of /proc/self/cgroup. Version 2 has
-/// no controllers there. None: the system has no such hierarchy.
+/// The process's group in a hierarchy: "/path" from a line "number:controllers:/path" of /proc/self/cgroup. Version 2
+/// names no controllers there. None: the system has no such hierarchy.
 std::optional<std::string> group_path(const SystemFolders& folders, std::string_view controller) {
   std::ifstream file(folders.proc + "/self/cgroup");
   for (std::string line; std::getline(file, line);) {
@@ -36,8 +36,8 @@ std::optional<std::string> group_path(const SystemFolders& folders, std::string_
   return std::nullopt;
 }
 
-/// Calls `visit(folder)` for the group below `root` and each of those around it. A container sees its own group as the
-/// root, and the path that the host knows leads nowhere: what is not there has no limit.
+/// Calls `visit(folder)` for the group below `root` and for each group around it. A container sees its own group as the
+/// root, and the host's path leads nowhere there: a missing folder has no limit.
 template <class Visit>
 void visit_groups(const std::string& root, const std::string& path, Visit visit) {
   std::string folder = root + path;
@@ -54,7 +54,8 @@ void lower(std::optional<T>& least, const std::optional<T>& value) {
   if (value && (!least || *value < *least)) least = value;
 }
 
-/// The least of what a process's groups have: `of` a folder of version 2, `of_v1` one of the controller's in version 1.
+/// The least value of a process's groups: `of` reads a folder of version 2, `of_v1` a folder of the controller in
+/// version 1.
 template <class T, class Of, class OfV1>
 std::optional<T> least_of_groups(const SystemFolders& folders, const std::string& controller, Of of, OfV1 of_v1) {
   std::optional<T> least;
@@ -80,8 +81,8 @@ std::optional<double> quota_of_v1(const std::string& folder) {
   return static_cast<double>(*limit) / static_cast<double>(*period);
 }
 
-/// Bytes that a group may still take. Pages of files that were read, such as a model's, count as used until somebody
-/// needs the memory.
+/// The bytes that a group may still take. The system counts pages of read files, such as a model's, as used until
+/// somebody needs the memory; here they count as free.
 std::optional<std::uint64_t> free_of(const std::string& folder, std::string_view limit_file, std::string_view used_file,
                                      std::string_view droppable_field) {
   const auto limit = read_u64(read_first_line(folder + std::string(limit_file)));

@@ -9,10 +9,10 @@ namespace octavo {
 
 struct SystemFolders;  // base/cpu_info.h
 
-/// Processor time as a number of CPUs, such as 1.5; none: no limit.
+/// The processor time as a number of CPUs, such as 1.5; none: no limit.
 std::optional<double> cgroup_cpu_quota(const SystemFolders& folders);
 
-/// Bytes of memory that may still be taken; none: no limit. File pages that the kernel can drop count as free.
+/// The bytes of memory that may still be taken; none: no limit. File pages that the kernel can drop count as free.
 std::optional<std::uint64_t> cgroup_free_memory(const SystemFolders& folders);
 
 /// The bytes of memory that the process's cgroups allow in all; none: no limit.

@@ -17,8 +17,8 @@ namespace octavo {
 namespace {
 
 /// The levels whose kernels are in this build; src/kernels/dispatch.cc has a row for each.
-constexpr std::array<bool, kNumIsaLevels> kBuilt = {OCTAVO_HAS_SCALAR, OCTAVO_HAS_AVX2, OCTAVO_HAS_AVXVNNI,
-                                                    OCTAVO_HAS_AVX512VNNI, OCTAVO_HAS_NEON};
+constexpr std::array<bool, kNumIsaLevels> kBuilt = {OCTAVO_HAS_SCALAR,     OCTAVO_HAS_AVX2, OCTAVO_HAS_AVXVNNI,
+                                                    OCTAVO_HAS_AVX512VNNI, OCTAVO_HAS_AMX,  OCTAVO_HAS_NEON};
 constexpr std::string_view kHowToBuild = "configure it with -DOCTAVO_ISA_LEVELS=all for every level";
 
 bool contains(const std::vector<IsaLevel>& levels, IsaLevel level) {
@@ -43,8 +43,8 @@ std::vector<int> affinity_cpus() {
   return cpus;
 }
 
-/// `count` CPUs or the whole ones of the cgroups' quota, whichever is less. A part of a CPU is none: all threads of a
-/// step wait for the one that the system has stopped until the quota's next period.
+/// `count` CPUs, or the cgroups' quota rounded down, whichever is less. A part of a CPU does not count: all threads of
+/// a step wait for a thread that the system has stopped until the quota's next period.
 int within_quota(int count, const SystemFolders& folders) {
   const std::optional<double> quota = cgroup_cpu_quota(folders);
   if (!quota || *quota >= count) return count;
@@ -64,6 +64,7 @@ std::vector<IsaLevel> IsaLevels::usable() const {
 
 IsaLevels isa_levels() {
   IsaLevels levels;
+  levels.tiles = tile_support();
   for (int i = 0; i < kNumIsaLevels; ++i) {
     const auto level = static_cast<IsaLevel>(i);
     if (kBuilt[to_size(i)]) levels.built.push_back(level);
@@ -86,6 +87,8 @@ Result<IsaLevel> parse_isa(std::string_view name, const IsaLevels& levels) {
   const auto found = std::find(kIsaNames.begin(), kIsaNames.end(), name);
   if (found == kIsaNames.end()) return fail("unknown instruction set '{}'; here there are: {}", name, names_of(usable));
   const auto level = static_cast<IsaLevel>(found - kIsaNames.begin());
+  if (level == IsaLevel::kAmx && levels.tiles != TileSupport::kUsable)
+    return fail("instruction set 'amx' is not supported here: {}", what_is_missing(levels.tiles));
   if (!contains(levels.processor, level))
     return fail("instruction set '{}' is not supported by this processor, which has: {}", name,
                 names_of(levels.processor));
@@ -96,7 +99,7 @@ Result<IsaLevel> parse_isa(std::string_view name, const IsaLevels& levels) {
 }
 
 int count_cores(std::span<const int> cpus, const SystemFolders& folders) {
-  std::set<std::string> cores;  // each by the list of its threads
+  std::set<std::string> cores;  // each core by the list of its threads
   for (const int cpu : cpus) {
     const std::string folder = fmt::format("{}/cpu{}/topology", folders.cpu, cpu);
     std::optional<std::string> threads = read_first_line(folder + "/core_cpus_list");

@@ -12,15 +12,16 @@
 
 namespace octavo {
 
-/// The name used on the command line: scalar, avx2, avxvnni, avx512vnni, neon.
+/// The name used on the command line: scalar, avx2, avxvnni, avx512vnni, amx, neon.
 std::string_view isa_name(IsaLevel level);
 
-/// Levels of this build and of this processor, weakest first; tests name levels of their own.
+/// The levels of this build and of this processor, weakest first; tests make lists of their own.
 struct IsaLevels {
-  std::vector<IsaLevel> built;      // levels with kernels, by OCTAVO_ISA_LEVELS when the build was configured
-  std::vector<IsaLevel> processor;  // levels that the processor and the system can run
+  std::vector<IsaLevel> built;               // levels with kernels, by OCTAVO_ISA_LEVELS when the build was configured
+  std::vector<IsaLevel> processor;           // levels that the processor and the system can run
+  TileSupport tiles = TileSupport::kUsable;  // what amx lacks, where the processor's levels are without it
 
-  /// The levels of both lists; empty where the build is for another processor.
+  /// The levels in both lists; empty where the build is for another processor.
   std::vector<IsaLevel> usable() const;
 };
 IsaLevels isa_levels();
@@ -35,14 +36,14 @@ std::vector<IsaLevel> supported_isa_levels();
 /// processor lacks, one that was not built, and "auto" where no level is usable.
 Result<IsaLevel> parse_isa(std::string_view name, const IsaLevels& levels = isa_levels());
 
-/// Folders in which the system tells about itself; tests name folders of their own.
+/// The folders in which the system describes itself; tests have folders of their own.
 struct SystemFolders {
   std::string proc = "/proc";
   std::string cgroup = "/sys/fs/cgroup";  // holds the controllers' folders in version 1
   std::string cpu = "/sys/devices/system/cpu";
 };
 
-/// The number of usable CPUs: those of the affinity mask, at most the cgroups' quota rounded down; at least 1.
+/// The number of usable CPUs: those of the affinity mask, but at most the cgroups' quota rounded down; at least 1.
 int usable_cpus(const SystemFolders& folders = {});
 
 /// The number of physical cores of `cpus`; a CPU that the system does not describe counts as a core.
@@ -55,12 +56,12 @@ int default_threads(const SystemFolders& folders = {});
 /// The processor's brand string, for reports; "unknown" when it has none.
 std::string cpu_model_name();
 
-/// Bytes of memory that can still be taken: the system's available memory, within the limits of the process's cgroup
-/// and of those around it. File pages that the kernel can drop count as free.
+/// The bytes of memory that can still be taken: the system's available memory, within the limits of the process's
+/// cgroup and of the groups around it. File pages that the kernel can drop count as free.
 std::uint64_t available_memory_bytes(const SystemFolders& folders = {});
 
-/// Bytes of memory in all: the machine's, within the limits of the process's cgroup and of those around it. The number
-/// does not change while programs run.
+/// The bytes of memory in all: the machine's, within the limits of the process's cgroup and of the groups around it.
+/// The number does not change while programs run.
 std::uint64_t total_memory_bytes(const SystemFolders& folders = {});
 
 }  // namespace octavo

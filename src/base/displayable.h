@@ -14,9 +14,9 @@ namespace octavo {
 /// and variation selectors are true: Indic scripts, Persian and emoji are written with them.
 bool is_displayable(std::uint32_t code_point);
 
-/// The beginning of some bytes: a character or a part of an ill-formed one.
+/// A step over the beginning of some bytes: a character, or a part of an ill-formed one.
 struct DisplayStep {
-  std::size_t length;   // bytes it covers, at least 1
+  std::size_t length;   // the bytes that it covers, at least 1
   bool is_displayable;  // false also for an ill-formed part
   bool is_incomplete;   // the bytes end inside a sequence that may still become a character
 };

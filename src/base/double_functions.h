@@ -1,5 +1,5 @@
-// The functions of base/math.h that a card computes, too, and what the others there are made of. Processor and card
-// compile this text (gpu/kernels), so it includes nothing and is compiled without contracted products.
+// The functions of base/math.h that a GPU computes too, and what the GPU's other functions are made of. Processor and
+// GPU compile this text (gpu/kernels), so it includes nothing, and products are not fused with sums.
 //
 // Leading parts are kept as sums of two numbers (Dekker, "A floating-point technique for extending the available
 // precision", 1971), so that a result has little more error than its last rounding. The rest are Taylor polynomials of
@@ -8,17 +8,17 @@
 
 namespace octavo::portable {
 
-/// high + low, a sum that is not made: low is at most half of high's last digit.
+/// The unrounded sum high + low; low is at most half a unit in the last place of high.
 struct DoublePair {
   double high, low;
 };
 
-/// a + b, exactly, where |a| >= |b| or a is 0.
+/// The exact sum a + b, where |a| >= |b| or a is 0.
 constexpr DoublePair ordered_sum(double a, double b) {
   const double sum = a + b;
   return {sum, b - (sum - a)};
 }
-/// a + b, exactly.
+/// The exact sum a + b.
 constexpr DoublePair exact_sum(double a, double b) {
   const double sum = a + b, of_b = sum - a;
   return {sum, (a - (sum - of_b)) + (b - of_b)};
@@ -27,7 +27,7 @@ constexpr DoublePair split(double x) {
   const double c = (0x1p27 + 1) * x, high = c - (c - x);
   return {high, x - high};
 }
-/// a * b, exactly, up to 2^996.
+/// The exact product a * b, up to 2^996.
 constexpr DoublePair exact_product(double a, double b) {
   const double product = a * b;
   const DoublePair x = split(a), y = split(b);
@@ -42,7 +42,7 @@ constexpr DoublePair operator*(const DoublePair& a, const DoublePair& b) {
   return ordered_sum(p.high, p.low + (a.high * b.low + a.low * b.high));
 }
 
-/// The nearest integer; of |x| < 2^51.
+/// The nearest integer to x, for |x| < 2^51.
 constexpr double nearest(double x) { return (x + 0x1.8p52) - 0x1.8p52; }
 
 /// 2^k, for k from -1022 to 1023.
@@ -84,7 +84,7 @@ constexpr double exp_of(const DoublePair& x) {
   return scaled_exp({r.high, r.low + (x.low - k * kLn2Rest)}, (int)k);
 }
 
-/// x = 2^exponent * fraction, the fraction from about 0.7 to 1.4.
+/// x = 2^exponent * fraction, with a fraction from about 0.7 to 1.4.
 struct ExponentAndFraction {
   int exponent;
   double fraction;
@@ -102,7 +102,7 @@ constexpr DoublePair log_of_fraction(double fraction) {
   constexpr DoublePair kThird = {0x1.5555555555555p-2, 0x1.5555555555555p-56};
   constexpr double kTerms[] = {1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11, 1.0 / 13, 1.0 / 15,
                                1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23, 1.0 / 25};
-  const double above = fraction - 1;  // exact
+  const double above = fraction - 1;  // it is exact
   const DoublePair below = exact_sum(above, 2);
   const double quotient = above / below.high;
   const DoublePair back = exact_product(quotient, below.high);
@@ -114,7 +114,7 @@ constexpr DoublePair log_of_fraction(double fraction) {
   return {2 * whole.high, 2 * whole.low};
 }
 
-/// Of a finite x above 0.
+/// log(x) of a finite x above 0.
 constexpr DoublePair log_of(double x) {
   const ExponentAndFraction parts = parts_of(x);
   const DoublePair of_fraction = log_of_fraction(parts.fraction);
@@ -123,7 +123,7 @@ constexpr DoublePair log_of(double x) {
   return DoublePair{k * kLn2Short, 0} + (exact_sum(of_fraction.high, k * kLn2Rest) + DoublePair{0, of_fraction.low});
 }
 
-/// Whether log(x) is no finite number, which `result` then is.
+/// Whether log(x) is not finite; then `result` is that infinity or NaN.
 constexpr bool has_no_log(double x, double& result) {
   if (x > 0 && x < kInfinity) return false;
   result = x == 0 ? -kInfinity : x > 0 ? kInfinity : kNan;

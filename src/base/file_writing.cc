@@ -13,16 +13,16 @@
 namespace octavo {
 namespace {
 
-constexpr ::mode_t kMode = 0666;  // less what the umask takes away
+constexpr ::mode_t kMode = 0666;  // the umask takes bits away
 constexpr ::mode_t kModeBits = 0777;
-constexpr int kMaxNames = 100;  // that are tried: of 2^32 one is seldom taken
+constexpr int kMaxNames = 100;  // the most names to try: one of 2^32 is seldom taken
 
 struct NewFile {
   std::filesystem::path path;
   int fd;
 };
 
-/// An empty file in the folder of `path` that nobody had a name for.
+/// Makes an empty file in the folder of `path`, under a name that nobody knew.
 Result<NewFile> make_beside(const std::filesystem::path& path) {
   for (int i = 0; i < kMaxNames; ++i) {
     std::filesystem::path made =
@@ -34,7 +34,7 @@ Result<NewFile> make_beside(const std::filesystem::path& path) {
   return fail("{}: cannot make a file beside it: {}", path.string(), std::strerror(errno));
 }
 
-/// Gives the file the mode of the one at `path`, if a regular one is there. Some file systems have no modes to change.
+/// Gives the file the mode of the regular file at `path`, if there is one. Some file systems have no modes to change.
 Result<void> take_mode(int fd, const std::filesystem::path& path) {
   struct stat old{}, now{};
   if (::lstat(path.c_str(), &old) != 0 || !S_ISREG(old.st_mode) || ::fstat(fd, &now) != 0) return {};
@@ -43,7 +43,7 @@ Result<void> take_mode(int fd, const std::filesystem::path& path) {
 }
 
 Result<void> fill(int fd, const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  OCTAVO_TRY_VOID(take_mode(fd, path));  // before there is anything to read
+  OCTAVO_TRY_VOID(take_mode(fd, path));  // the mode is set before there is anything to read
   OCTAVO_TRY_VOID(write_at(fd, 0, bytes, path));
   return sync_file(fd, path);
 }

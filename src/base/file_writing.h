@@ -1,4 +1,4 @@
-// Writing of files that is done or gives an error, whose message begins with the file.
+// Writes files: a function returns when it is done, or gives an error, whose message begins with the file.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ Result<void> write_at(int fd, std::uint64_t offset, std::span<const std::byte> b
 Result<void> sync_file(int fd, const std::filesystem::path& path);
 Result<void> rename_file(const std::filesystem::path& path, const std::filesystem::path& wanted);
 
-/// Puts a file with these bytes in the place of `path`, all of it or nothing. Until the file is on the disk its name is
-/// a new one beside `path`, at which nobody can have laid a link. A regular file that was there before leaves its mode
-/// to the new one. Error: the file cannot be made; the disk is full or fails.
+/// Replaces `path` with a file of these bytes, as a whole or not at all. Until the file is on the disk it has a new
+/// name beside `path`, at which nobody can have put a link. It gets the mode of the regular file that was there before.
+/// Error: the file cannot be made; the disk is full or fails.
 Result<void> replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 }  // namespace octavo

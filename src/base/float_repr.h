@@ -5,7 +5,7 @@
 
 namespace octavo {
 
-/// The shortest digits that read back as the number, in Python's form: 1.0, 1e+16, -inf, nan.
+/// The shortest digits that read back as the same number, in Python's form: 1.0, 1e+16, -inf, nan.
 std::string float_repr(double value);
 
 }  // namespace octavo

@@ -8,15 +8,20 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/tile_support.h"
+
 namespace octavo {
 
 /// Instruction-set levels that kernels are compiled for, weakest first within an architecture.
-enum class IsaLevel : std::uint8_t { kScalar, kAvx2, kAvxVnni, kAvx512Vnni, kNeon };
-inline constexpr int kNumIsaLevels = 5;
+enum class IsaLevel : std::uint8_t { kScalar, kAvx2, kAvxVnni, kAvx512Vnni, kAmx, kNeon };
+inline constexpr int kNumIsaLevels = 6;
 
 /// The names used on the command line and by CMake, in the order of the levels.
-inline constexpr std::array<std::string_view, kNumIsaLevels> kIsaNames = {"scalar", "avx2", "avxvnni", "avx512vnni",
-                                                                          "neon"};
+inline constexpr std::array<std::string_view, kNumIsaLevels> kIsaNames = {"scalar",     "avx2", "avxvnni",
+                                                                          "avx512vnni", "amx",  "neon"};
+
+/// The level whose bits `level` has: its own, or that of which it replaces a part.
+constexpr IsaLevel level_of_bits(IsaLevel level) { return level == IsaLevel::kAmx ? IsaLevel::kAvx512Vnni : level; }
 
 /// True if the processor and the system can run code of this level.
 inline bool processor_has([[maybe_unused]] IsaLevel level) {
@@ -30,6 +35,7 @@ inline bool processor_has([[maybe_unused]] IsaLevel level) {
       return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
              __builtin_cpu_supports("avx512vnni");
+    case IsaLevel::kAmx: return processor_has(IsaLevel::kAvx512Vnni) && tile_support() == TileSupport::kUsable;
     case IsaLevel::kNeon: return false;
   }
   return false;

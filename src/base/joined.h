@@ -1,4 +1,4 @@
-// The texts of a table's rows in one line, for messages.
+// Joins the texts of a table's rows into one line, for messages.
 #pragma once
 
 #include <functional>
@@ -6,7 +6,7 @@
 
 namespace octavo {
 
-/// The texts that `projection` gives of the elements, separated by ", ".
+/// The texts that `projection` gives for the elements, separated by ", ".
 template <class Range, class Projection>
 std::string joined(const Range& range, Projection projection) {
   std::string text;

@@ -16,7 +16,7 @@
 namespace octavo {
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  MappedFile file(path);  // closes what was opened if one of these fails
+  MappedFile file(path);  // it closes the file if one of the calls below fails
   file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file.fd_ < 0) return fail("{}: cannot open: {}", path.string(), std::strerror(errno));
   struct stat info{};

@@ -29,11 +29,11 @@ class MappedFile {
   /// The time of the file's last change before it was opened, in nanoseconds since 1970.
   std::int64_t modified_ns() const { return modified_ns_; }
 
-  /// Copies [offset, offset + out.size()) of the file, without the map. Error: the file ends before that now, or cannot
-  /// be read.
+  /// Copies [offset, offset + out.size()) of the file, not through the map. Error: the file now ends before that, or
+  /// cannot be read.
   Result<void> read(std::uint64_t offset, std::span<std::byte> out) const;
 
-  /// Tells the system that [offset, offset + size), as far as the file goes, will soon be read.
+  /// Tells the system that [offset, offset + size), up to the file's end, will soon be read.
   void prefetch(std::size_t offset, std::size_t size) const;
   /// Tells the system that these bytes will not be read again soon: their whole pages may leave the page cache.
   void drop(std::size_t offset, std::size_t size) const;

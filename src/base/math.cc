@@ -7,14 +7,14 @@
 namespace octavo::portable {
 namespace {
 
-/// An angle less a number of quarter turns, |rest| <= pi / 4.
+/// An angle as a number of quarter turns and a rest, |rest| <= pi / 4.
 struct QuarterTurns {
   DoublePair rest;
   int quarters;  // 0 to 3
 };
 QuarterTurns quarter_turns(double x) {
   constexpr double kQuartersByRadian = 0x1.45f306dc9c883p-1;
-  // Parts of 22 digits, whose products with numbers up to 2^31 are exact.
+  // Parts of pi / 2 with 22 digits each, whose products with numbers up to 2^31 are exact.
   static constexpr double kQuarter[] = {0x1.921fbp+0, 0x1.5110bp-22, 0x1.1846980p-44, 0x1.3198ap-69,
                                         0x1.701b839a25205p-92};
   constexpr double kCountable = 0x1p50;
@@ -90,7 +90,7 @@ double pow(double x, double y) {
   if (y == 0 || x == 1) return 1;
   if (!(x >= 0) || std::isnan(y)) return kNan;
   const bool grows = (x > 1) == (y > 0);
-  constexpr double kHuge = 0x1p64;  // such a power of any number but 1 is out of range
+  constexpr double kHuge = 0x1p64;  // beyond it the power of any number but 1 is out of range
   if (x == 0 || x == kInfinity || std::abs(y) > kHuge) return grows ? kInfinity : 0;
   return exp_of(log_of(x) * DoublePair{y, 0});
 }

@@ -11,23 +11,24 @@
 
 namespace octavo {
 
-/// The project's own. Each result is less than the distance between neighbouring float64 from the true one
-/// (docs/portable_bits.md has the worst of each); what is beyond float64 is an infinity or 0, and a NaN stays one.
+/// The project's own functions. Each result differs from the true one by less than the distance between neighbouring
+/// float64 (docs/portable_bits.md has the worst case of each); what float64 cannot hold is an infinity or 0, and a NaN
+/// stays one.
 namespace portable {
 
 double exp(double x);
 double exp2(double x);
-double log(double x);            // of 0 -inf; below it NaN
-double log2(double x);           // the same
+double log(double x);            // -inf for 0, NaN below it
+double log2(double x);           // -inf for 0, NaN below it
 double log1p(double x);          // log(1 + x)
 double pow(double x, double y);  // x >= 0, below it NaN; the bound holds for results from 2^-64 to 2^64, beyond it is 1
-/// The bound holds up to |x| = 2^31; beyond it the angle counts by as many of its turns as float64 can tell.
+/// The bound holds up to |x| = 2^31; beyond it only so much of the angle's turns counts as float64 can tell.
 double sin(double x);
 double cos(double x);
 
 }  // namespace portable
 
-/// The functions of a set of bits: each of std, or that of `portable`.
+/// The functions with one set of bits: those of std, or those of `portable`.
 class Math {
  public:
   explicit constexpr Math(Bits bits = Bits::kNative) : is_portable_(bits == Bits::kPortable) {}

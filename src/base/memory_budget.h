@@ -1,4 +1,4 @@
-// A budget of bytes, and the leases on it, which give their bytes back when they end.
+// A budget of bytes, and leases on it, which give their bytes back when they end.
 //
 // The engines of a process share it; any thread may take and give back. The budget only counts: it allocates nothing.
 #pragma once
@@ -44,7 +44,7 @@ class MemoryBudget {
     std::uint64_t bytes_ = 0;
   };
 
-  /// The total; 0: as many bytes as are asked for.
+  /// `total`: the bytes in all; 0: any number of bytes can be taken.
   explicit MemoryBudget(std::uint64_t total) : total_(total) {}
 
   std::uint64_t total() const { return total_; }
@@ -60,7 +60,7 @@ class MemoryBudget {
     taken_ += bytes;
     return Lease(*this, bytes);
   }
-  /// Takes a lease on all that is left of a budget with a total. Error: nothing is left.
+  /// Takes a lease on all that is left of a budget that has a total. Error: nothing is left.
   Result<Lease> take_rest() {
     const std::lock_guard lock(mutex_);
     const std::uint64_t bytes = total_ - std::min(total_, taken_);

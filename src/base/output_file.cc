@@ -14,16 +14,16 @@
 namespace octavo {
 namespace {
 
-constexpr ::mode_t kMode = 0644;  // less what the umask takes away
+constexpr ::mode_t kMode = 0644;  // the umask takes bits away
 
 const char* system_error() { return std::strerror(errno); }
 
-/// The folder that a file of this path lies in.
+/// The folder of a file with this path.
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
-/// False for what no earlier attempt left: no regular file, or one that has another name as well.
+/// Whether an earlier attempt can have left the file: it is a regular file and has no other name.
 bool may_be_emptied(int fd) {
   struct stat info{};
   return ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
@@ -85,7 +85,7 @@ Result<void> OutputFile::check_room(std::uint64_t bytes) const {
   const std::filesystem::space_info space = std::filesystem::space(folder_of(path_), error);
   if (error) return fail("{}: cannot look at its folder: {}", path_.string(), error.message());
   std::uint64_t available = space.available;
-  // Bytes of an earlier attempt are given back when the file is emptied.
+  // Emptying the file gives back the bytes of an earlier attempt.
   if (const auto old = std::filesystem::file_size(partial_, error); !error) available += old;
   if (available < bytes) return fail("{}: needs {} bytes, the disk has room for {}", path_.string(), bytes, available);
   return {};
@@ -99,7 +99,7 @@ Result<void> OutputFile::append(std::span<const std::byte> bytes) {
 
 Result<void> OutputFile::finish() {
   OCTAVO_TRY_VOID(sync_file(fd_, partial_));
-  OCTAVO_TRY_VOID(check_name());  // it may have been taken meanwhile
+  OCTAVO_TRY_VOID(check_name());  // the name may have been taken meanwhile
   OCTAVO_TRY_VOID(rename_file(partial_, path_));
   ::close(std::exchange(fd_, -1));
   return {};

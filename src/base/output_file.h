@@ -14,9 +14,9 @@ namespace octavo {
 
 class OutputFile {
  public:
-  /// Makes PATH.partial. Errors: the name is taken and `overwrite` is false, or is that of no regular file; the disk
-  /// has less room than `bytes`; another process writes the file; PATH.partial is a link, no regular file, or has
-  /// another name too; it cannot be made.
+  /// Makes PATH.partial. Errors: the name PATH is taken and `overwrite` is false, or something else than a regular file
+  /// has it; the disk has less room than `bytes`; another process writes the file; PATH.partial is a link, no regular
+  /// file, or has another name too; it cannot be made.
   static Result<OutputFile> create(const std::filesystem::path& path, std::uint64_t bytes, bool overwrite);
 
   OutputFile(OutputFile&& other) noexcept;
@@ -26,12 +26,12 @@ class OutputFile {
   /// Removes the file unless it was finished.
   ~OutputFile();
 
-  /// Bytes written.
+  /// The bytes written so far.
   std::uint64_t size() const { return size_; }
 
   /// Appends bytes. Error: the disk is full or fails.
   Result<void> append(std::span<const std::byte> bytes);
-  /// Gives the file its name, once the file is on the disk; no bytes may be appended after that.
+  /// Gives the file its name after the file is on the disk; no bytes may be appended after that.
   Result<void> finish();
 
  private:

@@ -21,8 +21,8 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit
 
 }  // namespace
 
-// Not MAP_NORESERVE: without it the system refuses at once what is more than all of its memory. Pages of the map that
-// are not accessible count nowhere.
+// MAP_NORESERVE is not used: without it the system refuses at once what is more than all of its memory. Pages of the
+// map that are not accessible do not count.
 PageMemory::PageMemory(std::size_t bytes) : size_(bytes) {
   if (bytes == 0) return;
   const std::size_t page = page_bytes(), slack = 2 * kHugePageBytes;
@@ -31,7 +31,7 @@ PageMemory::PageMemory(std::size_t bytes) : size_(bytes) {
   map_bytes_ = used + slack;
   void* const map = ::mmap(nullptr, map_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (map == MAP_FAILED) throw std::bad_alloc();
-  // At least one page of 2 MiB lies in front of the data but for a byte, and the rest of the two behind it.
+  // Nearly 2 MiB (at least a page) lie in front of the data, and the rest of the slack after it.
   const std::size_t offset =
       round_up(reinterpret_cast<std::uintptr_t>(map) + page, kHugePageBytes) - reinterpret_cast<std::uintptr_t>(map);
   data_ = static_cast<std::uint8_t*>(map) + offset;
@@ -63,7 +63,7 @@ void PageMemory::release(std::size_t begin, std::size_t end) {
   const std::size_t first = round_up(begin, page);
   const std::size_t last = end == size_ ? round_up(end, page) : end / page * page;
   if (first >= last) return;
-  // A system that cannot do it keeps the pages, which is no more than before.
+  // A system that cannot do this keeps the pages, which is no worse than before.
   ::madvise(data_ + first, last - first, MADV_DONTNEED);
 }
 

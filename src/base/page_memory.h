@@ -1,5 +1,5 @@
 // Memory of whole pages, many of which may never be used: the system provides a page when it is first written, and
-// takes pages back when told. An access just before or just behind the memory ends the process.
+// takes pages back when told. An access just before or just after the memory ends the process.
 //
 // One object owns it; the threads that write it share it as they share any memory.
 #pragma once
@@ -12,8 +12,8 @@ namespace octavo {
 class PageMemory {
  public:
   PageMemory() = default;
-  /// Room for `bytes` bytes that read as zeros, from a border of 2 MiB on, in pages of that size where the system has
-  /// them. Throws std::bad_alloc where the system's or the process's limits forbid so much.
+  /// Takes room for `bytes` bytes that read as zeros. It begins at a multiple of 2 MiB and has pages of that size where
+  /// the system has them. Throws std::bad_alloc where the system's or the process's limits forbid so much.
   explicit PageMemory(std::size_t bytes);
   ~PageMemory();
   PageMemory(PageMemory&& other) noexcept;
@@ -33,7 +33,7 @@ class PageMemory {
   static std::uint64_t allowed_bytes(std::uint64_t bytes);
 
  private:
-  void* map_ = nullptr;  // the memory, with a page before and one behind it that nobody may touch
+  void* map_ = nullptr;  // the memory, with one inaccessible page before it and one after it
   std::size_t map_bytes_ = 0;
   std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;

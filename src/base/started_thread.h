@@ -1,5 +1,5 @@
-// The start of a thread whose work may throw. An exception that escapes from a thread ends the process: here it is
-// told to whoever waits for the work, as an error of that work.
+// Starts threads whose work may throw. An exception that escapes from a thread ends the process: here it is told to
+// whoever waits for the work, as an error of that work.
 //
 // All threads of Octavo are started here, but for those of std::async and of Asio's pools, which hand an exception to
 // whoever waits. Free functions without state; any thread.
@@ -14,11 +14,11 @@
 
 namespace octavo {
 
-/// The error that the exception at hand tells of, in its own words; within a catch clause.
+/// The error for the current exception, in its own words; to be called within a catch clause.
 Error error_of_exception();
 
-/// A thread that does `work(stop)`. What escapes from it is told to `failed(error)`, on that thread and after all else
-/// that it does; what escapes from that is dropped. Throws std::system_error where the system refuses a thread.
+/// Starts a thread that does `work(stop)`. An exception of it is told to `failed(error)`, on that thread and as the
+/// last thing that it does; an exception of `failed` is dropped. Throws std::system_error: no thread.
 template <class Work, class Failed>
 [[nodiscard]] std::jthread start_thread(Work work, Failed failed) {
   static_assert(std::is_invocable_v<Work&, const std::stop_token&> && std::is_invocable_v<Failed&, Error>);
@@ -29,7 +29,7 @@ template <class Work, class Failed>
       try {
         failed(error_of_exception());
       } catch (...) {
-        return;  // there is no memory to say so
+        return;  // there is no memory for the message
       }
     }
   });

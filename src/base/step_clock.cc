@@ -12,7 +12,7 @@ void StepClock::switch_to(StepPart part) {
   if (since_ != Clock::time_point()) {
     const double passed = seconds(now - since_);
     present().seconds += passed;
-    present().working_seconds += passed / num_threads_;  // the caller's; add_region() has the rest
+    present().working_seconds += passed / num_threads_;  // the caller's time; add_region() adds the other threads'
   }
   since_ = now;
   part_ = part;

@@ -15,18 +15,18 @@ class StepClock {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `profile`: of the engine, which outlives this; null: nothing is timed.
+  /// `profile`: the engine's, which outlives this; null: nothing is timed.
   StepClock(StepProfile* profile, int num_threads) : profile_(profile), num_threads_(num_threads) {}
 
   bool is_running() const { return profile_ != nullptr; }
 
-  /// The part that time belongs to.
+  /// The part to which time now belongs.
   StepPart part() const { return part_; }
-  /// Time from now on belongs to `part`.
+  /// Makes time from now on belong to `part`.
   void enter(StepPart part) {
     if (profile_ != nullptr) switch_to(part);
   }
-  /// A region of the present part: the time for which the caller waited for the others, and for which they worked.
+  /// Adds a region of the present part: the time that the caller waited for the others, and the time that they worked.
   void add_region(Clock::duration caller_waited, Clock::duration others_worked);
 
  private:
@@ -36,7 +36,7 @@ class StepClock {
   StepProfile* const profile_;
   const int num_threads_;
   StepPart part_ = StepPart::kBetween;
-  Clock::time_point since_ = {};  // when the part was entered; none before the first
+  Clock::time_point since_ = {};  // when the part was entered; zero before the first
 };
 
 }  // namespace octavo

@@ -13,7 +13,7 @@ std::optional<std::string> read_first_line(const std::string& path) {
 }
 
 std::optional<std::uint64_t> read_u64(const std::optional<std::string>& text) {
-  if (text && text->starts_with('-')) return std::nullopt;  // a stream would wrap it round
+  if (text && text->starts_with('-')) return std::nullopt;  // a stream would turn it into a large number
   std::istringstream in(text.value_or(""));
   std::uint64_t value = 0;
   return (in >> value) ? std::optional(value) : std::nullopt;

@@ -1,4 +1,4 @@
-// Text of a file that may hold any bytes: tests whether it is UTF-8, forms for messages, and comparisons.
+// Text from a file, which may hold any bytes: tests whether it is UTF-8, forms for messages, and comparisons.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ std::string quote(std::string_view text);
 inline constexpr std::size_t kMaxShownBytes = 256;
 
 /// The text with control characters and bytes that are not UTF-8 as \xNN, for names that people read: at most
-/// kMaxShownBytes, and "..." where it was longer.
+/// kMaxShownBytes, then "..." where it was longer.
 std::string printable(std::string_view text);
 
 /// The text with ASCII's capital letters made small.
 std::string lower_case(std::string_view text);
 
-/// A model's name as names are compared: lower_case(), with a dash for each space and underscore.
+/// A model's name in the form in which names are compared: lower_case(), with a dash for each space and underscore.
 std::string dashed_name(std::string_view name);
 
 }  // namespace octavo

@@ -41,21 +41,21 @@ void restore_rounding([[maybe_unused]] std::uint32_t saved) {
 #endif
 }
 
-// About 50 microseconds; a step's serial stretches are shorter.
+// About 50 microseconds; the serial stretches of a step are shorter.
 constexpr int kSpinsBeforeYield = 1 << 12;
 
-// A thread that does not come back within this time was off its CPU: regions of answers are shorter.
+// A thread that takes longer than this to come back was off its CPU: regions of answers are shorter.
 constexpr std::chrono::microseconds kAway{500};
-constexpr std::chrono::milliseconds kDisturbed{20};  // after the caller was away
+constexpr std::chrono::milliseconds kDisturbed{20};  // the time after the caller was off its CPU
 
-/// The time that a worker has had its CPU. A system that has others to run takes the CPU away after some milliseconds,
-/// most likely with a piece in the worker's hands, which holds everybody until it is back. So the worker offers its CPU
+/// A worker's turn on its CPU. A system with other threads to run takes the CPU away after some milliseconds, most
+/// likely in the midst of a piece, which then holds everybody up until the worker is back. So the worker offers its CPU
 /// before that, between two regions, where its absence costs no more than its help.
 class CpuTurn {
  public:
   void offer_if_due() {
     const StepClock::Clock::time_point now = StepClock::Clock::now();
-    if (now - seen_ > kAway) began_ = now;  // it was away, or a region was long
+    if (now - seen_ > kAway) began_ = now;  // the thread was off its CPU, or a region was long
     seen_ = now;
     if (now - began_ < kLongest) return;
     std::this_thread::yield();
@@ -68,8 +68,8 @@ class CpuTurn {
   StepClock::Clock::time_point began_ = {}, seen_ = {};
 };
 
-// A portion's word: the region's number in the upper half, then the end of its pieces and the next one, 16 bits each.
-// 16 bits for the number would be the same again within a second.
+// A portion's word: the region's number in the upper half, then the end of its pieces and the next one, 16 bits each. A
+// number of 16 bits would repeat within a second.
 constexpr std::size_t kMostPieces = 0xFFFF;
 constexpr std::uint64_t word_of(std::uint32_t number, std::uint32_t end, std::uint32_t next) {
   return std::uint64_t{number} << 32 | std::uint64_t{end} << 16 | next;
@@ -87,7 +87,7 @@ std::optional<std::uint32_t> take_piece(std::atomic<std::uint64_t>& portion, std
   return std::nullopt;
 }
 
-/// The next piece that nobody has taken, and that nobody will.
+/// Closes a portion, and gives the next piece of it, which nobody has taken or will take.
 std::uint32_t close_portion(std::atomic<std::uint64_t>& portion) {
   std::uint64_t word = portion.load(std::memory_order_relaxed);
   while (next_of(word) < end_of(word)) {
@@ -105,7 +105,7 @@ ThreadPool::ThreadPool(int num_threads)
       portions_(to_size(num_threads_)) {
   threads_.reserve(to_size(num_threads_ - 1));
   try {
-    for (int worker = 1; worker < num_threads_; ++worker)  // what bodies throw is kept for the caller
+    for (int worker = 1; worker < num_threads_; ++worker)  // exceptions of bodies are kept for the caller
       threads_.push_back(
           start_thread([this, worker](const std::stop_token&) { worker_main(worker); }, [](const Error&) {}));
   } catch (...) {
@@ -137,7 +137,8 @@ ThreadPool::Step::~Step() {
   restore_rounding(saved_mxcsr_);
 }
 
-// Not a mutex: the thread that ends one step and begins the next would take that again before those that wait for it.
+// This is no mutex: the thread that ends one step and begins the next one would take that again before the threads that
+// wait for it.
 void ThreadPool::begin_turn() {
   const std::uint32_t mine = next_turn_.fetch_add(1, std::memory_order_relaxed);
   for (std::uint32_t turn = turn_.load(std::memory_order_acquire); turn != mine;
@@ -156,7 +157,7 @@ ThreadPool::Pauses::~Pauses() {
   pool_.is_pausing_.store(false, std::memory_order_relaxed);
 }
 
-/// Never before a piece was done: however many others wait, the step gets on.
+/// Whether a pause is due. It never is before a piece was done, so that the step advances however many others wait.
 bool ThreadPool::Pauses::is_due() {
   if (!std::exchange(has_worked_, true)) return false;
   const StepClock::Clock::time_point now = StepClock::Clock::now();
@@ -202,7 +203,7 @@ void ThreadPool::end_turn() {
   turn_.notify_all();
 }
 
-/// Several regions where the pieces are more than a portion's word can count.
+/// Runs a region, as several regions where its pieces are more than a portion's word can count.
 void ThreadPool::run(Region region) {
   const std::size_t num_items = region.num_items;
   for (std::size_t end = 0; end < num_items; region.first_item = end) {
@@ -226,7 +227,7 @@ void ThreadPool::share_out(std::size_t num_pieces) {
   }
 }
 
-/// All that are left, or as many as there are before a pause.
+/// Runs all pieces that are left, or as many as there are before a pause.
 void ThreadPool::run_pieces(const Region& region) {
   region_ = region;
   follow_caller();
@@ -244,13 +245,13 @@ void ThreadPool::run_pieces(const Region& region) {
   std::rethrow_exception(std::exchange(failure_, {}));
 }
 
-/// The pieces that are left are to be taken, as those of a new region. Gives its number.
+/// Publishes the pieces that are left as those of a new region, and gives its number.
 std::uint32_t ThreadPool::publish() {
   const std::uint32_t number = epoch_.load(std::memory_order_relaxed) + 1;
   for (Portion& portion : portions_) {
     portion.num_done.store(0, std::memory_order_relaxed);
     portion.worked = {};
-    // Who takes a piece of it sees all that was written before.
+    // A thread that takes a piece of it sees all that was written before.
     portion.word.store(word_of(number, portion.end_piece, portion.next_piece), std::memory_order_release);
   }
   epoch_.store(number, std::memory_order_release);
@@ -258,8 +259,8 @@ std::uint32_t ThreadPool::publish() {
   return number;
 }
 
-/// All CPUs have others to run where the caller loses its own: a worker that offered its CPU then would be left with
-/// less than its part.
+/// Notes whether the caller has lost its CPU. Then all CPUs have other threads to run, and a worker that offered its
+/// CPU would get less than its part.
 void ThreadPool::follow_caller() {
   const StepClock::Clock::time_point now = StepClock::Clock::now();
   if (last_region_ != StepClock::Clock::time_point() && now - last_region_ > kAway) disturbed_until_ = now + kDisturbed;
@@ -267,7 +268,7 @@ void ThreadPool::follow_caller() {
   is_caller_disturbed_.store(now < disturbed_until_, std::memory_order_relaxed);
 }
 
-/// Until each piece that was taken is over. None is taken any more. True: that took long.
+/// Lets no further piece be taken, and waits until each piece that was taken is done. True: that took long.
 bool ThreadPool::wait_for_pieces() {
   int spins = 0;
   for (Portion& portion : portions_) {
@@ -284,8 +285,8 @@ bool ThreadPool::wait_for_pieces() {
   return spins > kSpinsBeforeYield;
 }
 
-/// Takes pieces of the region as long as there are any. What the region is made of is read once a piece is taken: the
-/// region cannot end before that piece is over, and who takes none may find that it has ended.
+/// Takes pieces of the region as long as there are any. The region is read only after a piece was taken: it cannot end
+/// before that piece is done, but it may have ended for a thread that takes none.
 void ThreadPool::work(int worker, std::uint32_t number) noexcept {
   Region region;
   StepClock::Clock::time_point begin = {};
@@ -311,7 +312,7 @@ void ThreadPool::work(int worker, std::uint32_t number) noexcept {
 bool ThreadPool::goes_on(int worker) noexcept {
   try {
     return !must_pause(worker) && !has_failed_.load(std::memory_order_relaxed);
-  } catch (...) {  // of who is asked whether the step is wanted
+  } catch (...) {  // an exception of is_unwanted()
     keep_failure();
     return false;
   }
@@ -326,7 +327,7 @@ void ThreadPool::call_piece(const Region& region, std::size_t piece, int worker)
   }
 }
 
-/// Keeps the exception under way, of several the first one.
+/// Keeps the current exception; of several, the first one.
 void ThreadPool::keep_failure() noexcept {
   if (!has_failed_.exchange(true, std::memory_order_relaxed)) failure_ = std::current_exception();
 }

@@ -22,7 +22,7 @@
 
 namespace octavo {
 
-/// The bound of options, which is more than any machine can use.
+/// The bound of options for threads, which is more than any machine can use.
 inline constexpr int kMaxThreads = 1024;
 
 class ThreadPool {
@@ -36,7 +36,7 @@ class ThreadPool {
 
   int num_threads() const { return num_threads_; }
 
-  /// The time of the present step from now on belongs to `part`, where its clock runs.
+  /// Makes the present step's time from now on belong to `part`, where its clock runs.
   void enter(StepPart part) {
     if (clock_ != nullptr) clock_->enter(part);
   }
@@ -45,7 +45,7 @@ class ThreadPool {
   /// IEEE says. A Step begins when steps of other threads that came earlier are over; a thread has one at a time.
   class Step {
    public:
-    /// `clock`: is told how long threads work and wait in the step's regions; null: nobody is.
+    /// `clock`: is told how long threads work and wait in the step's regions; null: none is.
     explicit Step(ThreadPool& pool, StepClock* clock = nullptr);
     ~Step();
     Step(const Step&) = delete;
@@ -59,19 +59,19 @@ class ThreadPool {
     std::uint32_t saved_mxcsr_;
   };
 
-  /// Thrown out of a region whose step nobody wants any more.
+  /// The exception out of a region whose step nobody wants any more.
   class Unwanted : public std::exception {
    public:
     const char* what() const noexcept override { return "nobody wants the step any more"; }
   };
 
-  /// A long step's leave to be paused, while this lives: in the midst of its regions, between two pieces, the steps of
-  /// others come first where they wait and this one has had the pool for a while. Now and then it is asked whether
-  /// anybody wants the step; if not, the region throws Unwanted. On the step's thread.
+  /// While this lives, a long step may be paused: within its regions, between two pieces, waiting steps of others go
+  /// first once this one has had the pool for a while. Now and then it asks whether anybody wants the step; if not, the
+  /// region throws Unwanted. Used on the step's thread.
   class Pauses {
    public:
     struct Rules {
-      std::chrono::milliseconds shortest_turn{20};  // of this step, between two pauses
+      std::chrono::milliseconds shortest_turn{20};  // the least time that this step has between two pauses
       std::chrono::milliseconds ask_every{5};
     };
     /// `is_unwanted` is called on the step's thread, and must outlive this; empty: the step is always wanted.
@@ -81,7 +81,7 @@ class ThreadPool {
     Pauses(const Pauses&) = delete;
     Pauses& operator=(const Pauses&) = delete;
 
-    /// The time that other steps had meanwhile.
+    /// The time that other steps took in the pauses.
     StepClock::Clock::duration waited() const { return waited_; }
     int count() const { return count_; }
 
@@ -96,24 +96,24 @@ class ThreadPool {
     const std::function<bool()>& is_unwanted_;
     const Rules rules_;
     StepClock::Clock::time_point asked_ = {};
-    bool has_worked_ = false;  // since the last pause
+    bool has_worked_ = false;  // whether a piece was done since the last pause
     bool is_dropped_ = false;
-    std::vector<Left> left_;  // [num_threads] of the region that is paused
+    std::vector<Left> left_;  // [num_threads] what is left of the paused region
     StepClock::Clock::duration waited_ = {};
     int count_ = 0;
   };
 
-  /// Whether the region at hand is to pause. For bodies whose pieces are as many as there are workers and take long:
-  /// one that then returns is called again, in the next region, for what it has left.
+  /// Whether the present region is to pause. For bodies with as many pieces as workers, each of which takes long: one
+  /// that then returns is called again, in the next region, for what it has left.
   bool must_pause(int worker) {
     if (worker == 0 && pauses_ != nullptr && pauses_->is_due()) is_pausing_.store(true, std::memory_order_relaxed);
     return is_pausing_.load(std::memory_order_relaxed);
   }
 
   /// Calls `body(begin, end, worker)` over [0, num_items) in pieces of `grain` items, on all workers; returns when all
-  /// is done. Each worker has a portion of consecutive pieces and takes them in order, then those that others have
-  /// left. So each reads memory of its own; two that read it by turns would get half the rate. The result must not
-  /// depend on the split. An exception of the body on any worker ends the region, and is thrown here.
+  /// are done. Each worker has a portion of consecutive pieces and takes them in order, then those that others have
+  /// left. So each reads memory of its own; two that took neighbouring pieces by turns would get half the rate. The
+  /// result must not depend on the split. An exception of the body on any worker ends the region, and is thrown here.
   template <class Body>
   void for_ranges(std::size_t num_items, std::size_t grain, const Body& body) {
     if (num_items == 0) return;
@@ -132,16 +132,16 @@ class ThreadPool {
     std::size_t num_items = 0;
     std::size_t grain = 1;
     bool is_timed = false;
-    std::size_t first_item = 0;  // of the region's first piece
+    std::size_t first_item = 0;  // the item of the region's piece 0
   };
 
-  /// A worker's portion of a region's pieces. The word says of which region they are, where they end, and which is the
-  /// next that nobody has taken: a worker that comes when the region is over finds another number, and takes nothing.
+  /// A worker's portion of a region's pieces. The word says to which region they belong, where they end, and which is
+  /// the next free one: a worker that comes after the region's end finds another number, and takes nothing.
   struct alignas(64) Portion {
     std::atomic<std::uint64_t> word{0};
-    std::atomic<std::uint32_t> num_done{0};       // pieces of the region that are over
-    std::uint32_t next_piece = 0, end_piece = 0;  // what is left between regions; the caller's
-    StepClock::Clock::duration worked = {};       // in a region that is timed, of the worker who has the portion
+    std::atomic<std::uint32_t> num_done{0};       // how many of the region's pieces are done
+    std::uint32_t next_piece = 0, end_piece = 0;  // what is left between regions; only the caller uses them
+    StepClock::Clock::duration worked = {};       // the time in a timed region of the worker with this portion
   };
 
   template <class Body>
@@ -159,7 +159,7 @@ class ThreadPool {
   void run_pieces(const Region& region);
   std::uint32_t publish();
   void pause_if_due();
-  /// The steps of others that wait; the portions of the region are then as they were.
+  /// Lets the waiting steps of others go first; the portions of the region are afterwards as they were before.
   void pause();
   void work(int worker, std::uint32_t number) noexcept;
   bool goes_on(int worker) noexcept;
@@ -172,21 +172,21 @@ class ThreadPool {
   std::uint32_t wait_for_region(std::uint32_t seen);
 
   const int num_threads_;
-  const bool oversubscribed_;                        // more workers than CPUs: give the CPU away while waiting
-  Region region_;                                    // is read by who has taken one of its pieces
-  StepClock* clock_ = nullptr;                       // of the step that has the pool; null: it is not timed
-  Pauses* pauses_ = nullptr;                         // of that step; null: it is not paused
-  std::exception_ptr failure_ = {};                  // of the region, where it has failed
+  const bool oversubscribed_;                        // more workers than CPUs: waiting workers yield
+  Region region_;                                    // only a thread that has taken one of its pieces reads it
+  StepClock* clock_ = nullptr;                       // the clock of the step that has the pool; null: it is not timed
+  Pauses* pauses_ = nullptr;                         // the pauses of that step; null: it is not paused
+  std::exception_ptr failure_ = {};                  // the exception of the region, where it has failed
   std::vector<Portion> portions_;                    // [num_threads]
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  // the number of the last region that began
   alignas(64) std::atomic<bool> spinning_{false};
   std::atomic<bool> stop_{false};
-  std::atomic<bool> is_pausing_{false};                                   // the region ends between two pieces
-  std::atomic<bool> has_failed_{false};                                   // a body has thrown
-  std::atomic<bool> is_caller_disturbed_{false};                          // it lost its CPU lately
-  StepClock::Clock::time_point last_region_ = {}, disturbed_until_ = {};  // the caller's; of the step's last region
+  std::atomic<bool> is_pausing_{false};                                   // whether the region ends between two pieces
+  std::atomic<bool> has_failed_{false};                                   // whether a body has thrown
+  std::atomic<bool> is_caller_disturbed_{false};                          // whether the caller lost its CPU lately
+  StepClock::Clock::time_point last_region_ = {}, disturbed_until_ = {};  // the caller's, about the step's last region
   StepClock::Clock::time_point turn_began_ = {};
-  std::atomic<std::uint32_t> next_turn_{0};  // the turn of the step that is begun next
+  std::atomic<std::uint32_t> next_turn_{0};  // the turn of the next step to begin
   std::atomic<std::uint32_t> turn_{0};       // the turn of the step that has the pool, or of the next step
   std::vector<std::jthread> threads_;
 };

@@ -1,4 +1,4 @@
-// An index or a count as the standard containers take it.
+// Converts an index or a count to the type that the standard containers take.
 //
 // Positions, ids and counts are signed in Octavo, so that the difference of two may be negative; containers take
 // std::size_t. to_size() is the one cast between them, and its argument is never negative.

@@ -10,7 +10,7 @@ unsigned byte_at(std::string_view bytes, std::size_t i) { return static_cast<uns
 
 bool is_continuation(unsigned byte) { return (byte & 0xC0U) == 0x80U; }
 
-/// Second bytes that may follow a lead byte (Unicode 15, table 3-7), and the whole length. length 0: not a lead byte.
+/// The second bytes that may follow a lead byte (Unicode 15, table 3-7), and the whole length; 0: it is no lead byte.
 struct LeadRule {
   std::size_t length;
   unsigned second_min;

@@ -103,7 +103,7 @@ CallPrompts Call::prompts() {
   return prompts;
 }
 
-/// The first error of an engine that takes no more, unless the call was cancelled meanwhile, which its end says.
+/// The error with which the engine takes no more prompts. None where the call was cancelled meanwhile: its end says so.
 std::optional<ApiError> Call::submit_more() {
   const Result<void> done = run_.go_on(shared_from_this());
   if (done) return {};
@@ -122,7 +122,7 @@ void Call::on_event(std::size_t prompt, const TokenEvent& event) {
   if (auto error = submit_more()) fail_with(std::move(*error));
 }
 
-/// The call ends with this.
+/// Ends the call with `error`.
 void Call::fail_with(ApiError error) {
   {
     const std::lock_guard lock(ending_.mutex);
@@ -151,19 +151,19 @@ void Call::cancel() {
   end_requests();
 }
 
-/// Requests that wait are told as failed, since the engine never hears of them.
+/// Cancels the requests. Those that wait in the call end as failed, since the engine never hears of them.
 void Call::end_requests() {
   if (run_.cancel()) abort();
 }
 
-/// Its news have no room: the call's end comes before those of its requests. The engine's thread.
+/// Ends the call because its news have no room: that end comes before those of its requests. The engine's thread.
 void Call::give_up() {
   const bool is_first = !run_.is_stopped();
   fail_with(too_much_news(queue_->max_waiting_bytes()));
   if (is_first) end_requests();
 }
 
-// Nobody has heard of it: what came of those of its requests that were taken is not told.
+// The caller never learns the call's number, so it is not told what became of the requests that the engine took.
 void Call::refuse() {
   is_refused_ = true;
   cancel();
@@ -256,7 +256,7 @@ void Call::leave() {
   queue_->calls().remove(id_);
 }
 
-/// Pins of a call that was cancelled meanwhile, or of which another prompt has no room, go back at once.
+/// Gives pins back at once where the call was cancelled meanwhile, or where the engine had no room for another prompt.
 void Call::settle_pins() {
   model_->keep_pins(id_, run_.requests());
   if (!ending_.keeps_pins || is_cancelled_) model_->give_back_pins(id_);

@@ -3,7 +3,7 @@
 //     caller's thread                  engine's thread                 a thread that polls
 //     parse, compile, start() ───────▶ News ─────▶ EventQueue ───────▶ write() ─▶ EventBatch
 //
-// It lives as long as the engine or a queue has something of it. Members say which thread has them.
+// A call lives as long as the engine or a queue refers to it. Members say which thread uses them.
 #pragma once
 
 #include <atomic>
@@ -22,12 +22,12 @@
 
 namespace octavo::capi {
 
-/// The caller's part of a call, read.
+/// The caller's part of a call, after it was read.
 struct CallRequest {
   const Api* api = nullptr;
   boost::json::object body = {};
   std::uint64_t body_bytes = 0;
-  std::span<const TokenId> prompt = {};  // the caller's, in place of the body's; empty: the body's
+  std::span<const TokenId> prompt = {};  // token ids that replace the body's prompt; empty: they do not
   octavo_form form = OCTAVO_JSON;
   bool wants_logits = false;
   bool pins = false;
@@ -44,22 +44,22 @@ class Call : public std::enable_shared_from_this<Call> {
   Call& operator=(const Call&) = delete;
 
   std::uint64_t id() const { return id_; }
-  /// From now on it is found by its number, and cancelled by whoever knows that.
+  /// Lists the call under its number, so that whoever knows the number can cancel it.
   void enlist();
-  /// Hands the requests to the engine; once, after enlist(). Error: it takes none of them.
+  /// Hands the requests to the engine; called once, after enlist(). Error: the engine takes none of them.
   CallResult<void> start();
   /// Ends what is under way; the last event says so. Any thread.
   void cancel();
-  /// Lets the call end with an error, since no event of the engine's comes any more. Any thread.
+  /// Lets the call end with an error, where no event of the engine's will come any more. Any thread.
   void abort();
-  /// The system had no memory for news of the engine's. The engine's thread.
+  /// Notes that the system had no memory for news of the engine. The engine's thread.
   void note_lost_news() noexcept { has_lost_news_ = true; }
-  /// The queue has it.
+  /// The data that the queue keeps in the call.
   CallPlace& place() { return place_; }
   const CallPlace& place() const { return place_; }
   /// Makes events of a piece of news. One thread at a time. True: the last event is among them, and leave() is next.
   bool write(News news, EventBatch& batch);
-  /// Forgets the call, which has ended, but for what it has pinned. It may cancel: no lock is held.
+  /// Forgets the call, which has ended, except for its pins. Called without a lock: it may cancel.
   void leave();
 
  private:
@@ -91,16 +91,16 @@ class Call : public std::enable_shared_from_this<Call> {
   const std::uint64_t tag_;
   const bool wants_logits_, pins_;
   CompletionCall call_;
-  const std::size_t num_answers_;  // choices of all prompts
+  const std::size_t num_answers_;  // the choices of all prompts
   std::atomic<bool> has_lost_news_ = false;
   CallPlace place_;
   std::atomic<bool> is_cancelled_ = false;
   std::atomic<bool> is_refused_ = false;  // octavo_submit() has given an error
 
-  /// How it ends.
+  /// How the call ends.
   struct Ending {
     std::mutex mutex = {};
-    std::optional<ApiError> failure = {};  // with the lock
+    std::optional<ApiError> failure = {};  // guarded by the mutex
     std::atomic<bool> keeps_pins = false;  // the call has ended without an error
   } ending_;
   CallRun run_;

@@ -15,7 +15,7 @@ class CallList {
  public:
   void add(std::uint64_t id, const std::shared_ptr<Call>& call);
   void remove(std::uint64_t id);
-  /// Null: there is none.
+  /// The call with this number; null where there is none.
   std::shared_ptr<Call> find(std::uint64_t id) const;
   std::vector<std::shared_ptr<Call>> all() const;
 

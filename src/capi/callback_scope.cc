@@ -3,7 +3,7 @@
 namespace octavo::capi {
 namespace {
 
-thread_local int depth = 0;  // a callback may cancel, whose news are another callback
+thread_local int depth = 0;  // more than 1 where a callback cancels, whose news are told in a callback inside it
 
 }  // namespace
 

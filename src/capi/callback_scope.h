@@ -1,4 +1,4 @@
-// The time that a thread is inside a queue's callback: what would wait for that to return is refused in it.
+// The time that a thread is inside a queue's callback: functions that would wait for the callback's return refuse then.
 //
 // A scope lives on the stack of the thread that calls back.
 #pragma once
@@ -12,7 +12,7 @@ class CallbackScope {
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
 
-  /// Whether the calling thread is inside of one, of whatever queue.
+  /// Whether the calling thread is inside a callback of any queue.
   static bool is_inside() noexcept;
 };
 

@@ -24,7 +24,7 @@ constexpr std::array<std::pair<std::string_view, ConstraintKind>, 5> kKinds = {{
 
 CallError wrong(std::string message) { return CallError::of(OCTAVO_INVALID, std::move(message)); }
 
-/// The texts of an array of them.
+/// The texts of a JSON array of texts.
 CallResult<std::vector<std::string>> read_choices(std::string_view text) {
   const auto parsed = parse_json_object(fmt::format("{{\"choice\": {}}}", text), {});
   const boost::json::array* array = parsed ? parsed->at("choice").if_array() : nullptr;

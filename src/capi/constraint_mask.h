@@ -1,4 +1,4 @@
-// A constraint of somebody who draws tokens without the engine, and its place behind the tokens of the last call.
+// A constraint for a caller who draws tokens without the engine, and its state behind the tokens of the last call.
 //
 // A handle stands for it; any thread, one at a time inside.
 #pragma once
@@ -20,7 +20,7 @@ class ConstraintMask final : public Handled {
   /// Errors: no such kind; a source that cannot be compiled; no vocabulary.
   static CallResult<std::shared_ptr<ConstraintMask>> compile(std::shared_ptr<LoadedModel> model, std::string_view kind,
                                                              std::string_view text);
-  /// octavo_mask().
+  /// Does what octavo_mask() says.
   CallResult<void> allow(std::span<const TokenId> tokens, std::span<std::uint32_t> words);
   void close() override {}
 
@@ -32,7 +32,7 @@ class ConstraintMask final : public Handled {
   const std::shared_ptr<const CompiledConstraint> constraint_;
   std::mutex mutex_;
   ConstraintState state_;
-  std::vector<TokenId> tokens_;  // that the state is behind
+  std::vector<TokenId> tokens_;  // the tokens behind which the state stands
 };
 
 }  // namespace octavo::capi

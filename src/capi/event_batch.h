@@ -10,24 +10,24 @@
 
 namespace octavo::capi {
 
-/// The base is what the caller sees of it.
+/// A batch; its base class is what the caller sees of it.
 class EventBatch : private octavo_events {
  public:
   EventBatch()
       : octavo_events{
             .size = sizeof(octavo_events), .event_size = sizeof(octavo_event), .count = 0, .events = nullptr} {}
 
-  /// Adds an event. Its `text`, `error` and `rows` are taken; `told` has the rest.
+  /// Adds an event: it takes `text`, `error` and `rows`, and all other fields from `told`.
   void add(octavo_event told, std::string text, std::string error = {}, std::vector<float> rows = {});
   bool is_empty() const { return told_.empty(); }
 
-  /// The batch as the caller gets it, and the batch of one that comes back.
+  /// Hands a batch to the caller, and frees one that the caller gives back.
   static octavo_events* release(std::unique_ptr<EventBatch> batch) noexcept;
   static void free(octavo_events* told);
 
  private:
   std::vector<octavo_event> told_;
-  std::deque<std::string> texts_;  // stay where they are
+  std::deque<std::string> texts_;  // a deque, so that texts never move
   std::deque<std::vector<float>> rows_;
 };
 

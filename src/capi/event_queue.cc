@@ -92,7 +92,7 @@ void EventQueue::end_callback() {
   if (--num_callbacks_ == 0) called_back_.notify_all();
 }
 
-// A callback may cancel, and so may leave(), whose news come here once more: the lock is not held then.
+// No lock is held where the callback, or leave(), may cancel: the news of that end come through here once more.
 void EventQueue::hand_over(News news) {
   if (!begin_callback()) return;
   const CallbackScope inside;
@@ -115,8 +115,8 @@ void EventQueue::hand_over(News news) {
   end_callback();
 }
 
-/// Calls back with the batches of a call, in the order in which they were made, unless a thread does so already: it has
-/// those that were added meanwhile, too, and so nothing comes beside or after the call's end.
+/// Calls back with the batches of a call, in the order in which they were made. Where another thread does so already,
+/// it takes these batches too, so that none is told beside another or after the call's end.
 void EventQueue::deliver(Call& call) noexcept {
   CallBatches& batches = call.place().batches;
   std::unique_lock alone(telling_);
@@ -132,7 +132,7 @@ void EventQueue::deliver(Call& call) noexcept {
 }
 
 void EventQueue::call_back(Call& call, std::unique_ptr<EventBatch> batch) noexcept {
-  if (is_closed_) return;  // by the callback before
+  if (is_closed_) return;  // the callback before this one closed the queue
   try {
     options_.on_events(options_.user, EventBatch::release(std::move(batch)));
   } catch (const std::exception&) {
@@ -147,13 +147,13 @@ bool EventQueue::wait(std::unique_lock<std::mutex>& lock, const std::optional<Cl
   return true;
 }
 
-/// The news that wait, and ends of calls that have lost news, of which nothing else may come.
+/// The news that wait, and the end of each call that has lost news: nothing may come after that end.
 std::vector<News> EventQueue::take() {
   std::size_t num_lost = 0;
   for (const Call* call = lost_.get(); call != nullptr; call = call->place().lost.next.get()) ++num_lost;
   const std::size_t count = std::min(news_.size(), kMostAtOnce);
   std::vector<News> taken;
-  taken.reserve(count + num_lost);  // nothing throws after it
+  taken.reserve(count + num_lost);  // nothing after this throws
   const auto end = news_.begin() + static_cast<std::ptrdiff_t>(count);
   for (auto news = news_.begin(); news != end; ++news) {
     waiting_bytes_ -= news->bytes();
@@ -199,7 +199,7 @@ CallResult<std::unique_ptr<EventBatch>> EventQueue::poll(int timeout_ms) {
     lock.lock();
     is_telling_ = false;
     filled_.notify_one();
-    if (!batch->is_empty()) return batch;  // else there was news that is told later, with more
+    if (!batch->is_empty()) return batch;  // else the news made no event yet: a later one tells them too
   }
 }
 
@@ -215,7 +215,7 @@ void EventQueue::close() {
   }
   filled_.notify_all();
   for (const std::shared_ptr<Call>& call : calls_.all()) call->cancel();
-  if (CallbackScope::is_inside()) return;  // two that close each other's queue would wait for ever
+  if (CallbackScope::is_inside()) return;  // two callbacks that close each other's queue would wait for ever
   std::unique_lock lock(mutex_);
   called_back_.wait(lock, [this] { return num_callbacks_ == 0; });
 }

@@ -23,7 +23,7 @@ namespace octavo::capi {
 
 class Call;
 
-/// The place of a call in a list for which no memory is needed.
+/// The link of a call in the list of calls that have lost news: adding to that list takes no memory.
 struct LostCall {
   bool is_listed = false;
   std::shared_ptr<Call> next = {};
@@ -32,10 +32,10 @@ struct LostCall {
 /// Batches of a call on their way to a callback.
 struct CallBatches {
   std::list<std::unique_ptr<EventBatch>> waiting = {};
-  bool are_delivered = false;  // some thread calls back with them
+  bool are_delivered = false;  // a thread calls back with them
 };
 
-/// The part of a call that its queue keeps there, under the queue's locks.
+/// The part of a call that its queue keeps in the call, guarded by the queue's mutexes.
 struct CallPlace {
   LostCall lost = {};
   CallBatches batches = {};
@@ -45,33 +45,33 @@ struct CallPlace {
 struct News {
   std::shared_ptr<Call> call = {};
   RequestEvent event = {};
-  std::vector<float> logits = {};  // of prompt rows, if there are any; `event` is none then
+  std::vector<float> logits = {};  // rows of a prompt's logits, if these are the news; `event` is none then
   std::size_t first_row = 0;
   bool has_failed = false;  // the engine ended, or the system had no memory for an event: the call ends here
 
-  /// The memory that it takes while it waits; the end of a call always has room.
+  /// The memory that the news take while they wait; those of a call's end always have room.
   std::size_t bytes() const;
 };
 
 class EventQueue final : public Handled {
  public:
-  /// Error: the system has no descriptor for it.
+  /// Error: the system has no file descriptor for it.
   static CallResult<std::shared_ptr<EventQueue>> open(const octavo_queue_options& options);
   ~EventQueue() override;
 
-  /// Any thread; nothing is thrown. With a callback the news become events at once, in here. False, and the news are
-  /// dropped: those that wait take as much memory as they may.
+  /// Any thread; throws nothing. With a callback, the news become events at once, inside this call. False: the news are
+  /// dropped, because those that wait take as much memory as they may.
   bool push(News news) noexcept;
-  /// The system had no memory for news of the call: a poll ends it with an error. Any thread.
+  /// Notes that the system had no memory for news of the call: a poll ends it with an error. Any thread.
   void note_lost_news(std::shared_ptr<Call> call) noexcept;
-  /// The events that wait, at most kMostAtOnce pieces of news; null: the time is over. Error: the queue was closed.
+  /// The events of at most kMostAtOnce pieces of news that wait; null: the time is over. Error: the queue was closed.
   CallResult<std::unique_ptr<EventBatch>> poll(int timeout_ms);
   int descriptor() const { return descriptor_; }
-  /// The memory of news that may wait.
+  /// The most memory that waiting news may take.
   std::size_t max_waiting_bytes() const { return max_waiting_bytes_; }
   CallList& calls() { return calls_; }
   bool is_closed() const { return is_closed_; }
-  /// Waits for callbacks of other threads, unless the calling thread is inside of one, of whatever queue.
+  /// Waits for callbacks of other threads, unless the calling thread is inside a callback of any queue.
   void close() override;
 
   static constexpr std::size_t kMostAtOnce = 4096;
@@ -95,17 +95,17 @@ class EventQueue final : public Handled {
   const octavo_queue_options options_;
   const std::size_t max_waiting_bytes_;
   const int descriptor_;  // an eventfd, which counts 1 as long as there is news
-  CallList calls_;        // not over yet
-  std::mutex telling_;    // held while news become events for a callback, and for its batches
-  std::mutex mutex_;      // of the rest
+  CallList calls_;        // the calls that are not over yet
+  std::mutex telling_;    // guards batches, and is held while news become events for a callback
+  std::mutex mutex_;      // guards all other members
   std::condition_variable filled_;
   bool is_telling_ = false;  // a poll makes events: others wait, as long as they may, so that events keep their order
   std::deque<News> news_;
-  std::size_t waiting_bytes_ = 0;  // of these
-  std::shared_ptr<Call> lost_;     // the first of a list of calls that have lost news, and end so
+  std::size_t waiting_bytes_ = 0;  // the memory of `news_`
+  std::shared_ptr<Call> lost_;     // the first in the list of calls that have lost news, which end with an error
   std::condition_variable called_back_;
-  int num_callbacks_ = 0;                // under way, on any thread
-  std::atomic<bool> is_closed_ = false;  // written with the lock
+  int num_callbacks_ = 0;                // the callbacks that run now, on any thread
+  std::atomic<bool> is_closed_ = false;  // written under the mutex
 };
 
 }  // namespace octavo::capi

@@ -8,20 +8,20 @@
 
 namespace octavo::capi {
 
-// It is never destroyed: a thread may be inside a call while the process ends.
+// The table is never destroyed: a thread may be inside a call while the process ends.
 Handles& Handles::instance() {
   static auto* const handles = new Handles();
   return *handles;
 }
 
-// The lock is held over a fork, so that the child finds the table whole.
+// The lock is held during a fork, so that the child finds the table whole.
 Handles::Handles() {
   std::atexit([] { instance().close_all(); });
   ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                    [] { instance().begin_in_child(); });
 }
 
-// No memory is taken: whoever forks has threads that may hold the allocator's locks.
+// This allocates nothing: other threads of the forking process may hold the allocator's locks.
 void Handles::begin_in_child() noexcept {
   of_parents_.merge(objects_);
   mutex_.unlock();
@@ -84,14 +84,14 @@ void Handles::close_all() {
     {
       const std::lock_guard lock(mutex_);
       if (objects_.empty()) return;
-      object = std::move(objects_.begin()->second);  // models before their servers, which would wait for requests
+      object = std::move(objects_.begin()->second);  // models, made first, before their servers, which would wait
       objects_.erase(objects_.begin());
     }
     if (object->is_closable()) {
       object->close();
     } else {
       object->abandon();
-      new std::shared_ptr<Handled>(std::move(object));  // exit() in a callback, which its thread may be inside of
+      new std::shared_ptr<Handled>(std::move(object));  // leaked: exit() in a callback, perhaps inside the object
     }
   }
 }

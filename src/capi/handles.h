@@ -1,8 +1,8 @@
 // The table of handles: the object of each number that callers have. A number is never used twice, so one that was
 // closed is known as such, and so is one of the process that this one was forked from.
 //
-// One table in a process, which lives as long as that; any thread. Whoever has found an object holds it, so that a call
-// ends in peace when another thread closes what it works on.
+// A process has one table, which lives as long as the process; any thread. Whoever has found an object holds it, so
+// that a call ends in peace when another thread closes what it works on.
 #pragma once
 
 #include <expected>
@@ -28,11 +28,11 @@ class Handled {
   Handled(const Handled&) = delete;
   Handled& operator=(const Handled&) = delete;
 
-  /// Ends what it does; it is found no more. It is called once.
+  /// Ends the object's work; it cannot be found any more. Called once.
   virtual void close() = 0;
-  /// False: close() may wait for what the calling thread is inside of.
+  /// False: close() may wait for the callback that the calling thread is inside of.
   virtual bool is_closable() const { return true; }
-  /// The process exits, and is_closable() is false: asks for an end and does not wait.
+  /// Called where the process exits and is_closable() is false: asks the object to end and does not wait.
   virtual void abandon() {}
 };
 
@@ -42,8 +42,8 @@ class Handles {
   static Handles& instance();
 
   octavo_handle add(std::shared_ptr<Handled> object);
-  /// The object of type T. Errors: the handle is closed, of another kind (`kind` names the one that is wanted), or the
-  /// parent process's.
+  /// The object of type T. Errors: the handle is closed, is of another kind (`kind` names the one that is wanted), or
+  /// belongs to the parent process.
   template <class T>
   CallResult<std::shared_ptr<T>> find(octavo_handle handle, std::string_view kind) {
     OCTAVO_TRY(auto object, find_any(handle, kind));
@@ -63,7 +63,7 @@ class Handles {
   std::mutex mutex_;
   octavo_handle next_ = 1;
   std::map<octavo_handle, std::shared_ptr<Handled>> objects_;
-  std::map<octavo_handle, std::shared_ptr<Handled>> of_parents_;  // never closed: their threads are in other processes
+  std::map<octavo_handle, std::shared_ptr<Handled>> of_parents_;  // never closed: their threads are in the parent
 };
 
 }  // namespace octavo::capi

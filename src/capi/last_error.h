@@ -9,19 +9,19 @@
 
 namespace octavo::capi {
 
-/// An error as the C interface tells it.
+/// An error in the terms of the C interface.
 struct CallError {
   octavo_status status = OCTAVO_FAILED;
-  ApiError told = {.status = 0};  // a status of 0: it is no error of a request
+  ApiError told = {.status = 0};  // the error of a request; a status of 0: this is none
 
   static CallError of(octavo_status status, std::string message);
-  /// An engine's error, or one of loading.
+  /// The error for one of the engine or of loading.
   static CallError of(const Error& error);
-  /// A request's.
+  /// The error for one of a request.
   static CallError of(ApiError error);
 };
 
-/// Keeps the error for the calling thread; gives its status. Without memory for it the status says so.
+/// Keeps the error for the calling thread and gives its status, OCTAVO_NO_MEMORY where it cannot be kept.
 octavo_status remember(const CallError& error) noexcept;
 /// Fills in the fields that `error.size` has room for.
 void tell_last_error(octavo_error& error) noexcept;

@@ -8,11 +8,11 @@
 namespace octavo::capi {
 namespace {
 
-/// The groups of the options that only a server reads.
+/// The groups of options that only a server reads.
 constexpr std::array<std::string_view, 2> kOfServers = {"Network", "Limits"};
-/// The groups of those that only loading reads.
+/// The groups of options that only loading reads.
 constexpr std::array<std::string_view, 2> kOfModels = {"Engine", "Sampling"};
-/// A server of one model that is loaded looks for no others.
+/// Whether an option is about several models: a server of one loaded model has no use for it.
 bool is_of_several_models(const cli::Option& option) {
   return option.has_name("--models-dir") || option.has_name("--models-memory");
 }

@@ -15,18 +15,18 @@
 
 namespace octavo::capi {
 
-/// Options that a call has no use for.
+/// The options that a call has no use for, and why.
 struct RefusedOptions {
   std::span<const std::string_view> groups;
-  bool (*is_refused)(const cli::Option& option);  // of other groups
+  bool (*is_refused)(const cli::Option& option);  // whether an option of another group is refused too
   std::string_view why;
 };
 
 class LibraryOptions {
  public:
-  /// Reads the options of a model and its requests. Errors: cli::parse_arguments()'s; an option of servers alone.
+  /// Reads the options of a model and its requests. Errors: those of parse_arguments(); an option of servers alone.
   static Result<std::unique_ptr<LibraryOptions>> read(const octavo_load_options& options);
-  /// Reads the options of a server whose model is loaded. Errors: the same; an option of loading.
+  /// Reads the options of a server whose model is loaded. Errors: those of parse_arguments(); an option of loading.
   static Result<std::unique_ptr<LibraryOptions>> read_of_server(std::span<const char* const> words);
 
   cli::ServeOptions& serve() { return serve_; }

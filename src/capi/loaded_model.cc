@@ -110,8 +110,8 @@ void LoadedModel::give_back_pins(std::uint64_t call) {
   for (const RequestId request : pins.mapped()) engine_->cancel(request);
 }
 
-// Calls that are ended while the engine's thread is inside a step end before its next one, which does not come: so they
-// are ended once more when it is gone.
+// Calls that are cancelled while the engine's thread is inside a step would end in its next step, which does not come:
+// they are cancelled once more when that thread has ended.
 void LoadedModel::close() {
   is_closed_ = true;
   stop_.request_stop();

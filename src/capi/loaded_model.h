@@ -1,5 +1,5 @@
-// A model that was loaded through the C interface: its engine, the thread that drives it, and what its requests are
-// read with.
+// A model that was loaded through the C interface: its engine, the thread that drives the engine, and what its requests
+// are read with.
 //
 // A handle stands for it, and its calls hold it. Any thread.
 #pragma once
@@ -27,7 +27,7 @@ namespace octavo::capi {
 
 class LoadedModel final : public Handled, public std::enable_shared_from_this<LoadedModel> {
  public:
-  /// Loads it, and begins to drive it unless the caller does. `shares`: a model whose threads it shares; null: none.
+  /// Loads a model, and drives it unless the caller does. `shares`: a model whose threads this one shares; null: none.
   /// `stop` ends the loading with OCTAVO_STOPPED.
   static CallResult<std::shared_ptr<LoadedModel>> load(const octavo_load_options& options,
                                                        const std::shared_ptr<LoadedModel>& shares,
@@ -38,13 +38,13 @@ class LoadedModel final : public Handled, public std::enable_shared_from_this<Lo
   const ServedModel& served() const { return served_; }
   const LibraryOptions& options() const { return *options_; }
   ResponseStore& responses() { return responses_; }
-  /// The memory of answers that are made at once.
+  /// The memory of the answers that are being made.
   BufferBudget& held() { return held_; }
   CallList& calls() { return calls_; }
-  /// Remembers what the requests of a call that has ended have pinned.
+  /// Remembers the pins of a call that has ended, by its requests.
   void keep_pins(std::uint64_t call, std::vector<RequestId> requests);
   void give_back_pins(std::uint64_t call);
-  /// Another one who hands requests to the engine: `end` cancels them when the model is closed.
+  /// Adds somebody else who hands requests to the engine: `end` cancels those when the model is closed.
   void add_guest(const void* guest, std::function<void()> end);
   void remove_guest(const void* guest);
   std::uint64_t next_call_id() { return next_call_++; }
@@ -52,7 +52,7 @@ class LoadedModel final : public Handled, public std::enable_shared_from_this<Lo
   bool is_closed() const { return is_closed_; }
   bool has_failed() const { return has_failed_; }
   bool is_driven() const { return is_driven_; }
-  /// Error: a thread of the library drives it; the engine has failed.
+  /// Error: a thread of the library drives the model; the engine has failed.
   CallResult<bool> step();
   void close() override;
   bool is_closable() const override { return is_driven_ || !CallbackScope::is_inside(); }
@@ -72,9 +72,9 @@ class LoadedModel final : public Handled, public std::enable_shared_from_this<Lo
   const bool is_driven_;
   ResponseStore responses_{ResponseStore::Limits{}};
   BufferBudget held_;
-  CallList calls_;  // not over yet
+  CallList calls_;  // the calls that are not over yet
   std::mutex pins_mutex_;
-  std::map<std::uint64_t, std::vector<RequestId>> pins_;  // by their calls
+  std::map<std::uint64_t, std::vector<RequestId>> pins_;  // the requests with pins, by their call
   std::mutex guests_mutex_;
   std::map<const void*, std::function<void()>> guests_;
   std::atomic<std::uint64_t> next_call_ = 1;

@@ -8,9 +8,9 @@
 
 namespace octavo::capi {
 
-/// octavo_info()'s JSON.
+/// The JSON that octavo_info() gives.
 std::string describe(const ModelInfo& info);
-/// octavo_stats()'s counts; their size is not set.
+/// The counts that octavo_stats() gives; their `size` is not set.
 octavo_counts counts_of(const EngineStats& stats, const ModelInfo& info);
 
 }  // namespace octavo::capi

@@ -24,7 +24,7 @@ server::ModelEntry entry_of(const std::shared_ptr<LoadedModel>& model) {
   return entry;
 }
 
-/// How a server has begun: it is ready, or has ended before.
+/// How a server's start went: it is ready, or it ended before that.
 struct Start {
   std::promise<Result<void>> told = {};
   std::once_flag once = {};
@@ -64,7 +64,7 @@ CallResult<std::shared_ptr<ModelServer>> ModelServer::start(const std::shared_pt
   return made;
 }
 
-// Without a handle nobody has closed it.
+// Reached with a running thread only where start() failed before there was a handle, so that nobody closed it.
 ModelServer::~ModelServer() {
   if (thread_.joinable()) close();
 }

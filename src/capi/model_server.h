@@ -16,13 +16,13 @@ namespace octavo::capi {
 
 class ModelServer final : public Handled {
  public:
-  /// Listens when it returns. Errors: an option; the port cannot be opened; the model is driven by its caller.
+  /// Starts a server; it listens on return. Errors: an option; the port cannot be opened; the caller drives the model.
   static CallResult<std::shared_ptr<ModelServer>> start(const std::shared_ptr<LoadedModel>& model,
                                                         std::span<const char* const> options);
   ~ModelServer() override;
 
   std::string url() const { return server_->url(); }
-  /// Waits for what runs, for as long as --drain-timeout says.
+  /// Waits for running requests, as long as --drain-timeout says.
   void close() override;
   bool is_closable() const override { return !CallbackScope::is_inside(); }
   void abandon() override { server_->drain(); }

@@ -1,4 +1,4 @@
-// The functions of include/octavo.h: arguments are looked at, handles found, and what the parts give becomes a status.
+// The functions of include/octavo.h: they check arguments, find handles, and turn results into statuses.
 #include "octavo.h"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ constexpr JsonLimits kBodyLimits{.max_bytes = kMaxBodyBytes, .max_memory_bytes =
 
 CallError wrong(std::string message) { return CallError::of(OCTAVO_INVALID, std::move(message)); }
 
-/// Runs what may fail or throw. No exception passes.
+/// Runs work that may fail or throw, and gives its status. No exception passes.
 template <class Work>
 octavo_status guarded(const Work& work) noexcept {
   try {
@@ -52,7 +52,7 @@ octavo_status guarded(const Work& work) noexcept {
   }
 }
 
-/// The error of a null pointer where something must be.
+/// Fails where a pointer that is needed is null.
 template <class T>
 CallResult<void> need(const T* pointer, std::string_view name) {
   if (pointer != nullptr) return {};
@@ -68,7 +68,7 @@ void give(std::string_view text, octavo_text& caller) {
   caller = {.data = data, .size = text.size()};
 }
 
-/// The error of a struct whose size was forgotten.
+/// Fails where the size of a struct was not set.
 template <class T>
 CallResult<void> check_size(const T& given) {
   if (has_size(given)) return {};
@@ -77,7 +77,7 @@ CallResult<void> check_size(const T& given) {
                   given.size, sizeof(T))));
 }
 
-/// The error of a number beyond what there may be, such as one that was negative.
+/// Fails where a number is larger than it may be, as one that was negative is.
 CallResult<void> check_number(std::size_t found, std::size_t most, std::string_view name) {
   if (found <= most) return {};
   return std::unexpected(wrong(fmt::format("{}: found {}, expected at most {}", name, found, most)));
@@ -89,14 +89,14 @@ CallResult<std::string_view> text_of(const char* text, std::size_t size, std::st
   return size > 0 ? std::string_view(text, size) : std::string_view(text);
 }
 
-/// The error of elements without a place, or of more than there may be.
+/// Fails where an array with elements is null, or has more elements than it may.
 template <class T>
 CallResult<void> check_array(const T* elements, std::size_t count, std::string_view name) {
   OCTAVO_TRY_VOID(check_number(count, OCTAVO_MAX_COUNT, fmt::format("the number of {}", name)));
   return count > 0 ? need(elements, name) : CallResult<void>();
 }
 
-/// The error of a call that may wait for what its thread is inside of.
+/// Fails inside a callback: what `what` names may wait for callbacks.
 CallResult<void> check_may_wait(std::string_view what) {
   if (!CallbackScope::is_inside()) return {};
   return std::unexpected(

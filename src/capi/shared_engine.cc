@@ -40,7 +40,7 @@ Result<RequestId> SharedEngine::submit(Request request, TokenCallback on_event) 
     open_choices += num_choices;
     if (open_choices == 0) open_->choices.erase(*id);
   }
-  if (model_->is_closed()) engine_.cancel(*id);  // cancel_all() may have come before
+  if (model_->is_closed()) engine_.cancel(*id);  // cancel_all() may have come before the request was listed
   return id;
 }
 

@@ -1,4 +1,4 @@
-// A model's engine as a server has it, which believes that it drives it: another thread does, for others too.
+// A model's engine as a server sees it. The server believes that it drives the engine; in fact another thread does.
 //
 // The server's threads call it; it holds the model.
 #pragma once
@@ -29,12 +29,12 @@ class SharedEngine final : public Engine {
   void release_memory(bool cached) override { engine_.release_memory(cached); }
 
  private:
-  /// The open choices, which callbacks count down after the server's end.
+  /// The choices that are open; callbacks count them down even after the server's end.
   struct Open {
     std::mutex mutex = {};
     std::condition_variable_any changed = {};
     int num_choices = 0;
-    std::map<RequestId, int> choices = {};  // of each request; below 0 where one has ended before submit() did
+    std::map<RequestId, int> choices = {};  // open ones of a request; below 0 where one ended before submit() returned
     bool is_draining = false;
   };
 

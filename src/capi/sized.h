@@ -1,5 +1,5 @@
-// Structs of the C interface, whose first field is their size: they grow at their end. A field counts where a size
-// holds all of it.
+// Structs of the C interface, whose first field is their size: later versions add fields at the end. A field counts
+// where the size holds all of it.
 //
 // Free functions; any thread.
 #pragma once

@@ -1,4 +1,4 @@
-// A stop of work: whoever closes its handle ends the loads that it was given to, and the calls of threads that have it.
+// A stop of work: closing its handle ends the loads that it was given to, and the calls of the threads that have it.
 // Any thread.
 #pragma once
 
@@ -23,7 +23,7 @@ class WorkStop final : public Handled {
   std::stop_source source_;
 };
 
-/// A stop that each of two others asks for: the model's, and that of the calling thread. It stays where it is.
+/// A stop that is asked for where the model's stop is, or the calling thread's. The object stays where it is.
 class StopOfCall {
  public:
   explicit StopOfCall(const std::stop_token& of_model);
@@ -31,7 +31,7 @@ class StopOfCall {
   StopOfCall& operator=(const StopOfCall&) = delete;
 
   std::stop_token token() const { return source_.get_token(); }
-  /// An error of work that may have been stopped: OCTAVO_STOPPED where that was asked for.
+  /// The error of work that may have been stopped: OCTAVO_STOPPED where a stop was asked for.
   CallError tell(ApiError error) const { return tell(CallError::of(std::move(error))); }
   CallError tell(const Error& error) const { return tell(CallError::of(error)); }
 

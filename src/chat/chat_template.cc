@@ -18,7 +18,7 @@ static_assert(jinja::Template::kMaxBytes <= kMaxTemplateBytes);
 
 constexpr std::string_view kWayRound = "octavo run --raw gives the text to the model as it is";
 
-/// The text that continue_final_message goes on with, as the template was given it.
+/// The text that continue_final_message goes on with, as the template got it.
 std::string last_text(const std::vector<ShapedMessage>& turns) {
   std::string text;
   for (const jinja::TextRun& run : turns.back().parts.back().text) text += run.text;

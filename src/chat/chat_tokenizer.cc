@@ -16,7 +16,7 @@ namespace octavo {
 
 namespace {
 
-/// The time that a template may write into its prompt.
+/// The local time, which a template may write into its prompt.
 std::tm local_time() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -29,7 +29,7 @@ std::tm local_time() {
 Result<ChatTokenizer> ChatTokenizer::load(const ModelSource& source, std::string_view chat_template,
                                           const TokenizerJson* words, const std::stop_token& stop,
                                           const PictureMarks& marks) {
-  // Tokens of pictures are reserved as the template's own are, whether it writes them or not.
+  // The tokens of pictures are reserved like the template's own, whether it writes them or not.
   const std::string reserved = std::string(marks.place) + std::string(chat_template);
   OCTAVO_TRY(Tokenizer tokenizer, Tokenizer::load(source, reserved, words, stop));
   OCTAVO_TRY_VOID(check_stop(stop, "loading"));
@@ -42,8 +42,8 @@ Result<ChatTokenizer> ChatTokenizer::load(const ModelSource& source, std::string
   return chat;
 }
 
-/// The closing mark stands behind text, so its tokens are those behind a line break: at a text's beginning an SPM
-/// vocabulary would write a space.
+/// Finds the marks around reasoning. The closing mark stands after text, so its tokens are those after a line break: at
+/// a text's beginning an SPM vocabulary would write a space.
 Result<void> ChatTokenizer::find_reasoning() {
   const Vocab& vocab = tokenizer_.vocab();
   reasoning_ = ReasoningMarks::find(template_text_, vocab, tokenizer_.template_tokens());
@@ -92,8 +92,8 @@ Result<std::string> ChatTokenizer::render_chat_template(std::span<const ChatMess
   return text;
 }
 
-/// Tokens of what the template writes behind the last message, about: where text of both forms words together, they
-/// are the message's.
+/// The number of tokens that the template writes after the last message, about: where its text and the message's form a
+/// word together, the word counts for the message.
 Result<int> ChatTokenizer::count_generation_prompt(std::span<const PromptPart> parts) const {
   if (parts.empty() || !parts.back().is_template) return 0;
   OCTAVO_TRY(const auto ids, tokenizer_.encode_prompt(parts.last(1)));
@@ -103,8 +103,8 @@ Result<int> ChatTokenizer::count_generation_prompt(std::span<const PromptPart> p
 Result<ChatPrompt> ChatTokenizer::chat_prompt(std::span<const ChatMessage> messages,
                                               const ChatTemplateOptions& options) const {
   const std::size_t max_tokens = options.max_tokens == 0 ? Tokenizer::kAnyNumber : options.max_tokens;
-  if (messages.size() > max_tokens) return too_many_tokens(max_tokens);  // each is at least one
-  // Templates leave out some of what assistants say, such as their reasoning; of others nothing.
+  if (messages.size() > max_tokens) return too_many_tokens(max_tokens);  // each has at least one token
+  // Templates may leave out what assistants say, such as their reasoning, but nothing of the other messages.
   std::vector<std::string_view> contents;
   for (const ChatMessage& message : messages) {
     if (message.role == "assistant") continue;

@@ -27,7 +27,7 @@ constexpr std::string_view kPartBreak = "\n";  // between parts of one content
 constexpr std::string_view kResult = "Result", kOfTool = " of ", kResultBegins = ":\n";
 constexpr std::string_view kGoOn = "\n\nGo on: call the next tool, or answer.";
 
-/// The role by which templates know it.
+/// The role by which templates know a message's role.
 std::string_view known_role(std::string_view role) {
   if (role == "developer") return "system";
   return role == "function" ? "tool" : role;
@@ -39,7 +39,7 @@ Origin origin_of(std::string_view role) {
   return role == "tool" ? Origin::kTool : Origin::kUser;
 }
 
-/// Puts the parts of `more` behind those of `turn`, which is a list where there is a picture among them.
+/// Appends the parts of `more` to those of `turn`, which is a list where there is a picture among them.
 void append_parts(ShapedMessage& turn, std::vector<ShapedPart> more) {
   if (turn.is_list) {
     turn.parts.insert(turn.parts.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
@@ -52,7 +52,7 @@ void append_parts(ShapedMessage& turn, std::vector<ShapedPart> more) {
   }
 }
 
-/// The last part, or a new one behind a picture.
+/// The text of the last part, or of a new one after a picture.
 TextRuns& last_text(ShapedMessage& turn) {
   if (turn.parts.back().is_picture) turn.parts.emplace_back();
   return turn.parts.back().text;
@@ -95,7 +95,7 @@ class Shaper {
   }
 
  private:
-  /// `takes_pictures`: they stay where they are.
+  /// A message as a turn. `takes_pictures`: its pictures stay where they are.
   ShapedMessage make_turn(const ChatMessage& message, std::string_view role, bool takes_pictures = false) const {
     const Origin origin = origin_of(role);
     const bool keeps_pictures = takes_pictures && has_pictures(message);
@@ -125,13 +125,13 @@ class Shaper {
     return turn;
   }
 
-  /// The marks of a message's pictures.
+  /// The marks that stand for a message's pictures.
   TextRuns marks_of(const ChatMessage& message) const {
     const auto count = std::ranges::count_if(message.parts, is_picture);
     return {to_size(count), {caps_.marks.place, Origin::kTemplate}};
   }
 
-  /// Puts texts of the library's own behind `text`.
+  /// Appends texts that the library wrote itself to `text`.
   void keep(std::vector<jinja::RenderedSpan> spans, TextRuns& text) {
     for (jinja::RenderedSpan& span : spans) {
       written_.push_back(std::move(span.text));
@@ -139,7 +139,7 @@ class Shaper {
     }
   }
 
-  /// Puts the description of the tools behind the system messages at the front.
+  /// Puts the description of the tools after the system messages at the front.
   void place_tools() {
     if (tools_.empty()) return;
     TextRuns text = std::exchange(tools_, {});
@@ -152,7 +152,7 @@ class Shaper {
     }
   }
 
-  /// Templates refuse pictures of system messages, so these wait as system messages without a place do.
+  /// Keeps a system message's pictures for the next user's message, because templates refuse them in a system message.
   void wait_for_user(const ChatMessage& message) {
     if (!has_pictures(message)) return;
     has_waiting_pictures_ = true;
@@ -207,7 +207,7 @@ class Shaper {
     return begin_calls(turn, index);
   }
 
-  /// Writes the calls behind the text where the template has no form for them.
+  /// Writes the calls after the text where the template has no form for them.
   Result<void> put_calls_as_text(ShapedMessage& turn, std::size_t index) {
     if (caps_.takes_calls || turn.calls.empty()) return {};
     auto spans = write_calls(*caps_.format, turn.calls);
@@ -219,7 +219,7 @@ class Shaper {
     return {};
   }
 
-  /// Calls that are written one by one, each with its results.
+  /// A call that gets a message of its own, with its results.
   struct SeparateCall {
     ShapedMessage turn;
     std::vector<ShapedMessage> results;
@@ -240,7 +240,7 @@ class Shaper {
     return {};
   }
 
-  /// Ends calls and their results: system messages between them follow.
+  /// Writes the calls and their results, then the system messages that came between them.
   void flush_calls() {
     for (SeparateCall& call : separate_) {
       push(std::move(call.turn));
@@ -277,7 +277,8 @@ class Shaper {
     return {};
   }
 
-  /// The n-th picture in the prompt is the n-th of the conversation. `place`: of the result's call in separate_.
+  /// Checks that the n-th picture in the prompt is the n-th of the conversation. `place`: the index of the result's
+  /// call in separate_.
   Result<void> keep_order_of_pictures(std::size_t place, std::size_t index) {
     if (has_waiting_pictures_)
       return fail(
@@ -293,7 +294,7 @@ class Shaper {
     return {};
   }
 
-  /// Whether a result that comes now stands behind calls, or behind others of their results.
+  /// Whether a result that comes now follows calls, or other results of them.
   bool follows_call() const { return !separate_.empty() || follows_call_; }
 
   static void put_result_as_text(ShapedMessage& turn) {
@@ -332,7 +333,7 @@ class Shaper {
     return turn;
   }
 
-  /// System messages that no user's message follows become one.
+  /// Writes the waiting system messages, which no user's message follows, as one user's message.
   void flush_waiting() {
     if (!waiting_.empty()) push(take_waiting());
   }
@@ -356,7 +357,7 @@ class Shaper {
     append_reasoning(last, turn.reasoning);
   }
 
-  /// Whether a turn may be one with the last one, which has its role: nothing stands behind calls.
+  /// Whether a turn may be joined to the last one, which has its role: nothing is joined to a turn with calls.
   bool may_join(const ShapedMessage& turn) const {
     return turns_.back().calls.empty() && (turn.calls.empty() || !caps_.calls_alone);
   }
@@ -376,17 +377,17 @@ class Shaper {
   const Caps& caps_;
   std::vector<ShapedMessage> turns_;
   std::deque<std::string> written_;
-  TextRuns tools_;                   // their description, until it has its place
-  std::vector<ShapedPart> waiting_;  // of system messages, for the next user's message
+  TextRuns tools_;                   // the description of the tools, until it has its place
+  std::vector<ShapedPart> waiting_;  // parts of system messages, for the next user's message
   bool has_waiting_pictures_ = false;
-  bool has_begun_ = false;            // something else than a system message has come
-  bool follows_call_ = false;         // the last turn that is no system message calls, or is a result
-  std::string* reasoning_ = nullptr;  // of written_, where the last turn's is of several messages
-  std::unordered_map<std::string_view, std::string_view> names_of_calls_;  // by id
-  std::vector<ShapedMessage> late_systems_;                   // that came behind calls, of which results may follow
-  std::vector<SeparateCall> separate_;                        // of the last message, and not written yet
-  std::unordered_map<std::string_view, std::size_t> places_;  // of these, by id
-  std::size_t last_place_ = 0;                                // of the last result of these that has a picture
+  bool has_begun_ = false;            // whether something else than a system message has come
+  bool follows_call_ = false;         // whether the last turn that is no system message calls, or is a result
+  std::string* reasoning_ = nullptr;  // in written_: the last turn's, joined from several messages
+  std::unordered_map<std::string_view, std::string_view> names_of_calls_;  // names by ids of calls
+  std::vector<ShapedMessage> late_systems_;                   // those after calls, whose results may follow
+  std::vector<SeparateCall> separate_;                        // the last message's calls, not written yet
+  std::unordered_map<std::string_view, std::size_t> places_;  // the indexes in separate_ by ids of calls
+  std::size_t last_place_ = 0;                                // the index of the last one with a picture
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ struct NamedTokens {
   std::optional<std::string_view> eos;
 };
 
-/// A text that is put together.
+/// A text that is put together from runs of several origins.
 using TextRuns = std::vector<jinja::TextRun>;
 
 /// A text, or the place of a picture, which has none.
@@ -48,7 +48,7 @@ struct ShapedMessage {
   std::span<const ToolCall> calls = {};
   std::string_view call_id = {};
   std::string_view name = {};
-  bool is_result = false;  // results of tools as a user's text
+  bool is_result = false;  // whether it is results of tools as a user's text
 
   /// Whether it says something: a text that is not empty, or a picture.
   bool has_content() const;
@@ -59,7 +59,7 @@ struct ShapedConversation {
   std::deque<std::string> written;  // texts that no message has: descriptions of tools, and calls
 };
 
-/// The mark behind the last message's text while a prompt is rendered that ends there: the one of transformers, which
+/// The mark after the last message's text while a prompt is rendered that ends there. It is transformers' own, which
 /// templates may know.
 inline constexpr std::string_view kContinueMark = "CONTINUE_FINAL_MESSAGE_TAG ";
 
@@ -72,7 +72,7 @@ bool has_pictures(const ChatMessage& message);
 /// Whether there is a list of tools with at least one tool.
 bool has_tools(const ChatTemplateOptions& options);
 
-/// `options` has the tools. Errors name the message.
+/// Brings the messages into the template's shape. `options` has the tools. Errors name the message.
 Result<ShapedConversation> shape_conversation(std::span<const ChatMessage> messages, const TemplateCaps& caps,
                                               const ChatTemplateOptions& options);
 

@@ -80,7 +80,7 @@ class InputBuilder {
     return caps_.short_ids ? input_.text(short_id(id), origin) : input_.text(id, origin);
   }
 
-  /// A part of a content that is a list.
+  /// A part of a content that is a list of parts.
   Value part_of(std::string_view type, const Value& text) {
     const Entries entries = {{key("type"), key(type)}, {key(type), text}};
     return input_.dict(entries);

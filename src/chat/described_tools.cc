@@ -14,7 +14,7 @@ namespace {
 using jinja::Origin;
 using jinja::RenderedSpan;
 
-/// A call with names for what stands in its places.
+/// A call in the format's form, with names such as <tool's name> in its places.
 Result<std::vector<RenderedSpan>> form_of_a_call(const ToolFormat& format) {
   ToolCall call{.name = "<tool's name>", .arguments = std::string("<JSON object of its arguments>")};
   if (!has_json_arguments(format))

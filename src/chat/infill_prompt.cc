@@ -6,9 +6,9 @@
 namespace octavo {
 namespace {
 
-/// Names that say nothing, as llama.cpp writes them: no client tells those of the repository and of the gap's file.
+/// Names without a meaning, as llama.cpp writes them: no client gives names for the repository and the gap's file.
 constexpr std::string_view kRepositoryName = "myproject\n", kFileName = "filename\n";
-/// Between files where the model has no mark for them; the same text as llama.cpp's.
+/// The text between files where the model has no mark for them; llama.cpp has the same.
 constexpr std::string_view kSnip = "\n\n--- snip ---\n\n";
 
 class Writer {
@@ -45,7 +45,7 @@ Result<std::vector<TokenId>> tokens_of_file(const Tokenizer& tokenizer, const In
   return writer.take();
 }
 
-/// The marks and texts around the gap, behind those of other files.
+/// The tokens of the marks and texts around the gap, which stand after the other files.
 Result<std::vector<TokenId>> tokens_around_gap(const Tokenizer& tokenizer, const InfillMarks& marks,
                                                const InfillText& text, std::size_t max_tokens) {
   Writer writer(tokenizer, max_tokens, text.work);
@@ -79,7 +79,7 @@ Result<InfillPrompt> make_infill_prompt(const ChatTokenizer& chat, const InfillT
   OCTAVO_TRY(const auto gap, tokens_around_gap(tokenizer, *marks, text, max_tokens));
   std::size_t num_tokens = prompt.tokens.size() + gap.size();
   if (num_tokens > max_tokens) return too_many_tokens(max_tokens);
-  std::vector<std::vector<TokenId>> files;  // the last one first
+  std::vector<std::vector<TokenId>> files;  // the last file first
   for (std::size_t i = text.files.size(); i > 0; --i) {
     auto file = tokens_of_file(tokenizer, *marks, text.files[i - 1], max_tokens, text.work);
     if (!file && file.error().kind != ErrorKind::kContextOverflow) return std::unexpected(file.error());

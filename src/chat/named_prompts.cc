@@ -39,11 +39,11 @@ constexpr Prompt kRepresentChinese[] = {{"query", "为这个句子生成表示�
 constexpr Prompt kQueryAlone[] = {{"query", "query: "}, {"document", ""}};
 
 struct Maker {
-  std::string_view architecture;  // empty: any
+  std::string_view architecture;  // the architecture that the row is for; empty: any
   std::string_view name;          // a part of the model's, as dashed_name() writes it; empty: any
   std::span<const Prompt> prompts;
 };
-/// The first row that fits counts.
+/// Makers' prompts; the first row that fits a model counts.
 constexpr Maker kMakers[] = {
     {"gemma-embedding", "", kGemma},
     {"nomic-bert", "", kNomic},
@@ -64,7 +64,7 @@ constexpr Maker kMakers[] = {
     {"", "arctic-embed", kRepresent},
 };
 
-/// The prompts of config_sentence_transformers.json.
+/// Reads the prompts of config_sentence_transformers.json.
 Result<void> read_prompts(std::string_view text, const std::string& place, EmbeddingInfo& info) {
   OCTAVO_TRY(const TemplateValue value, read_json_object(text, place, kMaxValues));
   const JsonObject settings(std::get<TemplateDict>(value), place);

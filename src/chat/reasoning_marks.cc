@@ -86,7 +86,7 @@ constexpr std::array kFamilies = {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-/// Each <...> of the mark is a token.
+/// Whether each <...> of the mark is a token.
 bool has_tokens(std::string_view mark, const SpecialTokens& special) {
   bool any = false;
   for (const Fragment& fragment : special.split(mark)) {
@@ -96,7 +96,7 @@ bool has_tokens(std::string_view mark, const SpecialTokens& special) {
   return any;
 }
 
-/// A mark that is one token, or made of several.
+/// Whether the mark is one token, or made of several.
 bool is_token(std::string_view mark, const SpecialTokens& special) {
   const std::vector<Fragment> fragments = special.split(mark);
   return fragments.size() == 1 && fragments.front().token >= 0;
@@ -121,7 +121,7 @@ std::vector<std::uint8_t> borders_of(std::span<const MarkSymbol> symbols) {
   return borders;
 }
 
-/// The place behind the last `part` of `text`; 0: there is none.
+/// The place after the last `part` of `text`; 0: there is none.
 std::size_t end_of_last(std::string_view text, std::string_view part) {
   const std::size_t at = text.rfind(part);
   return at == std::string_view::npos ? 0 : at + part.size();

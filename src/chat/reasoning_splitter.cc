@@ -6,7 +6,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kPieceBytes = 1024;  // longer ones are rare, and make room once
+constexpr std::size_t kPieceBytes = 1024;  // longer pieces are rare; the first one makes room for the next
 
 bool is_space(MarkSymbol symbol) { return symbol == ' ' || symbol == '\n' || symbol == '\t' || symbol == '\r'; }
 
@@ -78,7 +78,7 @@ bool ReasoningSplitter::may_count(const Mark& mark) const {
   return !has_content_ || (was_inside_ && !had_silent_text_);
 }
 
-/// The longest mark that is complete with this symbol, or null.
+/// Adds a symbol. The longest mark that it completes, or null.
 const ReasoningSplitter::Mark* ReasoningSplitter::advance(MarkSymbol symbol) {
   const Mark* completed = nullptr;
   for (std::size_t i = 0; i < num_matched_.size(); ++i) {
@@ -92,7 +92,7 @@ const ReasoningSplitter::Mark* ReasoningSplitter::advance(MarkSymbol symbol) {
     if (mark.symbols[matched] == symbol) ++matched;
     if (matched < mark.symbols.size()) continue;
     if (completed == nullptr || mark.symbols.size() > completed->symbols.size()) completed = &mark;
-    matched = 0;  // if it is not the longest, the longest ends here too
+    matched = 0;  // where another mark is longer, this one ends within it
   }
   return completed;
 }
@@ -142,7 +142,7 @@ void ReasoningSplitter::complete(const Mark& mark) {
   has_reasoning_ = false;
 }
 
-/// Releases all that can neither become a mark nor belong to one.
+/// Releases all that can neither become a mark nor stand beside one.
 void ReasoningSplitter::settle() {
   for (;;) {
     const std::size_t of_mark = std::ranges::max(num_matched_);
@@ -152,7 +152,7 @@ void ReasoningSplitter::settle() {
       ++kept;
     if (kept == held_.size()) return;
     release(held_.size() - kept);
-    // Content may have begun with it: a mark that counts at the beginning only has not.
+    // Content may have begun with the released text: then a mark that counts only at the beginning has not begun.
     for (std::size_t i = 0; i < num_matched_.size(); ++i)
       if (!may_count(marks_->marks()[i])) num_matched_[i] = 0;
   }

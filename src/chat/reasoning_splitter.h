@@ -93,7 +93,7 @@ class ReasoningSplitter {
   bool had_silent_text_ = false;           // whether a silent mark of text counted behind content
   std::vector<std::uint8_t> num_matched_;  // [marks] the number of its symbols with which the answer ends
   std::vector<MarkSymbol> held_;           // white space, then text that may become a mark
-  std::string text_, bytes_, reasoning_;   // decided
+  std::string text_, bytes_, reasoning_;   // decided texts
   std::size_t other_bytes_ = 0;
   bool had_mark_ = false;
   std::size_t text_before_mark_ = 0, bytes_before_mark_ = 0;

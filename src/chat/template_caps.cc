@@ -73,7 +73,7 @@ bool has_all(const std::optional<std::string>& text, std::initializer_list<std::
 
 bool has(const std::optional<std::string>& text, std::string_view mark) { return has_all(text, {mark}); }
 
-/// A part of a content that is printed as it is has the quotes of Python or of JSON around its keys.
+/// Whether a content's part is printed as it is: then quotes of Python or of JSON are around its keys.
 bool shows_keys(const std::optional<std::string>& text) { return has(text, "'type'") || has(text, "\"type"); }
 
 std::size_t count(std::string_view text, std::string_view what) {
@@ -112,7 +112,7 @@ class Probe {
   }
 
  private:
-  /// The text of a conversation in the caps so far.
+  /// Renders a conversation with the caps found so far.
   std::optional<std::string> render(const Messages& messages, const ChatTemplateOptions& options = {}) {
     return probe_.render(messages, caps_, options);
   }
@@ -142,7 +142,7 @@ class Probe {
     return true;
   }
 
-  /// Whether the template writes something of a picture that follows the last message's text, by the caps so far.
+  /// Whether the template writes something for a picture after the last message's text, with the caps found so far.
   bool shows_picture(Messages messages) {
     ChatMessage& last = messages.back();
     last.parts = {{.text = std::exchange(last.content, {})}};
@@ -203,7 +203,7 @@ class Probe {
     return renders({user, calling()}, {kTool, kArgument}) || renders({user, calling(), result()}, {kTool, kArgument});
   }
 
-  /// The first way of writing a call that the template shows.
+  /// Finds the first way of passing a call that the template shows.
   void probe_calls() {
     using Arguments = Caps::Arguments;
     using Empty = Caps::Empty;
@@ -224,7 +224,8 @@ class Probe {
     caps_.takes_parallel = caps_.format->form.is_repeated;
   }
 
-  /// A dict that is printed as it is has Python's quotes; a text that is written as JSON has escapes.
+  /// Finds whether arguments are a dict or a text: a dict that is printed as it is has Python's quotes, a text that is
+  /// written as JSON has escapes.
   void probe_arguments() {
     using Arguments = Caps::Arguments;
     caps_.arguments = Arguments::kEither;
@@ -247,7 +248,8 @@ class Probe {
     return renders({message("user", kUser), calling(), result()}, {kResult});
   }
 
-  /// A template that knows nothing of tools and writes any role that it is given does not know that of a result.
+  /// Finds the role of a result. A template that knows nothing of tools and writes any role that it is given knows
+  /// none.
   void probe_results() {
     const bool knows_tools = caps_.takes_tools || caps_.takes_calls;
     if (knows_tools || !shows_result(kUnknownRole)) {
@@ -257,7 +259,7 @@ class Probe {
     caps_.result_role = {};
   }
 
-  /// A part that is printed as it is has quotes around its type.
+  /// Whether a thought is rendered as such: a part that is printed as it is has quotes around its type.
   bool renders_thought(const Messages& messages, const ChatTemplateOptions& options) {
     const auto text = render(messages, options);
     return has(text, kThought) && !has(text, "'thinking'") && !has(text, "\"thinking\"");
@@ -289,7 +291,7 @@ class Probe {
     if (!shows_thought({})) caps_.reasoning = Reasoning::kNone;
   }
 
-  /// Which messages count where users and assistants must take turns: each order below fits one way of counting.
+  /// Finds which messages count where users and assistants must take turns: each order below fits one way of counting.
   void probe_order() {
     probe_least_answer();
     const ChatMessage user = message("user", kUser), user_two = message("user", kUserTwo),
@@ -310,14 +312,14 @@ class Probe {
     caps_.takes_lone_result = caps_.result_role.empty() || renders({user, result()}, {kUser, kResult});
   }
 
-  /// Some templates put the tools into the first user's message.
+  /// Whether a user's message may lack; tools are given, because some templates put them into the first user's message.
   bool renders_without_user() {
     const ChatTemplateOptions options{.tools = one_tool()};
     return renders({message("assistant", kAnswer)}, {kAnswer}, options) &&
            renders({message("system", kSystem)}, {kSystem}, options);
   }
 
-  /// Some templates refuse an answer without a text.
+  /// Finds the least text of an answer: some templates refuse one without a text.
   void probe_least_answer() {
     const Messages messages = {message("user", kUser), message("assistant", {}), message("user", kUserTwo)};
     for (const std::string_view least : {"", " ", "."}) {
@@ -327,7 +329,8 @@ class Probe {
     caps_.least_answer = {};
   }
 
-  /// Some templates lose a text beside calls, or the calls, or refuse both, and take the two one after the other.
+  /// Finds whether a text may stand beside calls: some templates lose the text or the calls, or refuse both, but take
+  /// the two one after the other.
   void probe_text_beside_calls() {
     if (!caps_.takes_calls) return;
     ChatMessage both = calling(arguments_as_dict(), kAnswer);
@@ -341,7 +344,7 @@ class Probe {
     caps_.calls_alone = renders(messages, {kAnswer, kTool, kArgument, kAnswerTwo});
   }
 
-  /// Some templates lose one of two calls in a message, or refuse them.
+  /// Finds whether a message may have several calls: some templates lose one of two, or refuse them.
   void probe_parallel() {
     if (!caps_.takes_calls || caps_.result_role.empty()) return;
     ChatMessage both = calling();

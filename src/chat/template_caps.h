@@ -23,21 +23,21 @@ struct TemplateCaps {
   enum class Reasoning : std::uint8_t { kNone, kName, kPart };  // kPart: a part of the content, of the type "thinking"
 
   System system = System::kAnywhere;
-  bool system_alone = true;   // a system message that nothing follows
-  bool takes_text = true;     // a content that is a text; otherwise only a list of parts
+  bool system_alone = true;   // whether a system message may stand alone
+  bool takes_text = true;     // whether a content may be a text; otherwise it is a list of parts
   bool takes_parts = false;   // a user's content that is a list of parts is taken
   bool takes_repeats = true;  // turns of one role behind each other
   bool takes_prefill = true;  // the last message may be continued
 
   bool takes_pictures = false;         // a user's list may have pictures, each of which the template writes once
-  bool takes_result_pictures = false;  // and that of a tool's result
-  PictureMarks marks = {};             // of pictures where there is no such list
+  bool takes_result_pictures = false;  // whether a tool's result may have pictures likewise
+  PictureMarks marks = {};             // the marks of pictures where the template takes no such list
 
   bool takes_turns = false;            // users and assistants must take turns, a user first
   bool counts_calls = true;            // a message with calls is an assistant's turn
   bool counts_results = true;          // a result is a user's turn
   bool needs_user = false;             // a conversation has a user's message
-  bool takes_lone_result = true;       // a result of a call that is not there
+  bool takes_lone_result = true;       // whether a result may lack its call
   std::string_view least_answer = {};  // the least text that an assistant's message has, if it calls nothing
 
   bool takes_tools = true;                // descriptions of tools are taken; otherwise the system message has them

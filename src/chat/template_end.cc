@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kQuestion = "Is it so?", kAnswer = "It is so.";
 
-/// Control and user-defined tokens that the template writes behind the answer, up to the next message's text.
+/// The control and user-defined tokens that the template writes after the answer, up to the next message's text.
 std::vector<TokenId> tokens_behind_answer(std::span<const PromptPart> parts, const SpecialTokens& special) {
   std::vector<TokenId> found;
   std::size_t i = 0;
@@ -44,7 +44,7 @@ std::optional<TokenId> end_by_template(const ChatTemplate& chat_template, const 
   const std::vector<TokenId> at_end = behind(2), before_next = behind(3);
   const auto ends = [&](TokenId id) { return vocab.is_end_of_generation(id); };
   if (std::ranges::any_of(at_end, ends) || std::ranges::any_of(before_next, ends)) return std::nullopt;
-  // Both begin with the end of the turn; behind it stands nothing, or another beginning.
+  // Both begin with the end of the turn; after it comes nothing, or the next message's beginning.
   const auto parting = std::ranges::mismatch(at_end, before_next).in2;
   const TokenId end = parting != before_next.begin()           ? *(parting - 1)
                       : at_end.empty() && !before_next.empty() ? before_next.front()

@@ -6,7 +6,7 @@
 namespace octavo {
 namespace {
 
-// What one rendering may take.
+// The least budget for one rendering.
 constexpr jinja::Budget kRest{.bytes = std::size_t{40} << 20, .steps = 600'000};
 
 }  // namespace

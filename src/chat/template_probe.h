@@ -15,12 +15,11 @@ namespace octavo {
 
 class TemplateProbe {
  public:
-  /// `budget`: of all renderings together.
+  /// `budget`: the budget of all renderings together.
   TemplateProbe(const jinja::Template& chat_template, const jinja::Budget& budget)
       : template_(chat_template), left_(budget) {}
 
-  /// So little of the budget is left that nothing more is asked: a rendering that has too little would look like one
-  /// that is refused.
+  /// Whether nothing more is asked: a rendering with too little budget would look like one that the template refuses.
   bool is_over() const;
   /// The text of the conversation, in the shape that `caps` say. None: the template refuses it, or the budget is over.
   std::optional<std::string> render(std::span<const ChatMessage> messages, const TemplateCaps& caps,

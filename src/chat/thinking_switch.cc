@@ -13,7 +13,7 @@ namespace {
 
 using jinja::Origin;
 
-/// The first way of which a template makes two prompts is its switch.
+/// The known ways. The first one that makes a template write two different prompts is its switch.
 constexpr ThinkingWay kWays[] = {
     {kThinkingName, "true", "false"},
     {"thinking", "true", "false"},
@@ -57,7 +57,7 @@ void set_name(TemplateDict& names, std::string_view name, TemplateValue value) {
   names.emplace_back(name, std::move(value));
 }
 
-/// What the names say, of which that of requests counts before others.
+/// What the template's names say about thinking; the one that requests set goes before the others.
 std::optional<bool> thinking_in(const TemplateDict& names) {
   const TemplateValue* first = find_name(names, kThinkingName);
   std::optional<bool> said = first == nullptr ? std::nullopt : thinking_said_by(kThinkingName, *first);
@@ -84,7 +84,7 @@ std::optional<bool> thinking_said_by(std::string_view name, const TemplateValue&
   return std::nullopt;
 }
 
-/// Asks a template.
+/// Finds out what a template reads about thinking.
 class ThinkingProbe {
  public:
   ThinkingProbe(const jinja::Template& chat_template, const TemplateCaps& caps, std::string_view source)
@@ -118,7 +118,7 @@ class ThinkingProbe {
     const auto on = render_with(way.name, way.on), off = render_with(way.name, way.off);
     if (!on || !off || *on == *off) return false;
     if (!std::holds_alternative<std::string>(value_of(way.off))) return true;
-    // A template that writes any value as it is knows nothing of this one.
+    // A template that writes any value unchanged does not know this name.
     const auto unknown = render_with(way.name, kUnknown);
     return !unknown || without(*unknown, kUnknown) != without(*off, way.off);
   }
@@ -168,11 +168,11 @@ std::optional<TemplateDict> ThinkingSwitch::translate(const TemplateDict& names)
   const bool is_taken = is_level && std::ranges::find(efforts_, *level) != efforts_.end();
   if (is_taken && effort_name_ != kEffortName && find_name(names, effort_name_) == nullptr)
     set_name(made, effort_name_, *level);
-  // A level that the template refuses would end the request.
+  // A level that the template refuses would make the request fail, so it is left out.
   if (is_level && !is_taken && effort_name_ == kEffortName)
     std::erase_if(made, [](const auto& name) { return name.first == kEffortName; });
   if (const auto thinks = thinking_in(names); thinks && way_ != nullptr && !way_->name.empty()) {
-    // A name of another origin, as the server's, says the opposite perhaps.
+    // A name that comes from elsewhere, such as the server's options, may say the opposite: it is left out.
     std::erase_if(made, [&](const auto& name) { return thinking_said_by(name.first, name.second) == !*thinks; });
     const bool has_level = *thinks && way_->name == effort_name_ && find_name(made, effort_name_) != nullptr;
     const TemplateValue value = value_of(*thinks ? way_->on : way_->off);

@@ -43,7 +43,8 @@ class ThinkingSwitch {
   /// The levels that the template takes; empty: it tells none apart.
   std::span<const std::string_view> efforts() const { return efforts_; }
 
-  /// The names with what they say of thinking in the template's own words; none: they say it so already, or nothing.
+  /// The names with what they say about thinking in the template's own words; none: they say so already, or say
+  /// nothing.
   std::optional<TemplateDict> translate(const TemplateDict& names) const;
   /// Puts the word into the system message where the template is told by one.
   void add_word(const TemplateDict& names, ShapedConversation& conversation) const;

@@ -46,7 +46,7 @@ class CallWriter {
     spans_.back().text += text;
   }
 
-  /// Writes a form up to a place that `places` does not name, and gives what stands behind that; empty: all is written.
+  /// Writes a form up to a place that `places` does not name, and returns the rest after it; empty: all is written.
   std::string_view expand(std::string_view form, Places places) {
     while (!form.empty()) {
       const std::size_t length = std::min(form.find('$'), form.size());
@@ -105,7 +105,7 @@ class CallWriter {
     return arguments_dict(call.arguments, values_left);
   }
 
-  /// A value in the notation of the form.
+  /// Writes a value in the notation of the form.
   void write_value(const TemplateValue& value) {
     const bool is_marked = format_.form.notation == ValueNotation::kMarked;
     const bool is_python = format_.form.notation == ValueNotation::kPython;

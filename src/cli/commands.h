@@ -1,5 +1,5 @@
-// The commands, each in a file of its own: adds itself to the program, with its options and what it does.
-// Everything given by reference must live until the command has been performed.
+// The commands, each in a file of its own. Each function adds a command to the program, with its options and what it
+// does. References must live until the command has been performed.
 #pragma once
 
 #include "cli/llama/llama_reader.h"
@@ -10,7 +10,7 @@ namespace octavo::cli {
 
 void add_run_command(Program& program, Context& context);
 void add_chat_command(Program& program, Context& context);
-/// `dialect`: whether it begins as llama.cpp's server, whose words it then says when it is ready.
+/// `dialect`: that of llama.cpp's server also makes it print that server's words when it is ready.
 void add_serve_command(Program& program, Context& context, Dialect dialect = Dialect::kOctavo);
 void add_embed_command(Program& program, Context& context);
 void add_rerank_command(Program& program, Context& context);

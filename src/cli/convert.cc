@@ -1,4 +1,4 @@
-// octavo convert: writes a folder of safetensors as one GGUF file, and the encoder of pictures in it as another.
+// octavo convert: writes a folder of safetensors as one GGUF file, and its encoder of pictures as another.
 #include <spdlog/logger.h>
 
 #include <filesystem>
@@ -14,11 +14,11 @@ namespace {
 
 struct ConvertOptions {
   WriteOptions write;
-  std::optional<TypeMix> mix;  // none: the type that the model has
+  std::optional<TypeMix> mix;  // none: the model's own type
   bool encoder_alone = false, no_encoder = false;
 };
 
-/// The encoder's file beside the model's.
+/// The path of the encoder's file, beside the model's.
 std::string encoder_path(const std::string& out) {
   const std::filesystem::path path(out);
   return (path.parent_path() / ("mmproj-" + path.filename().string())).string();
@@ -31,7 +31,7 @@ Result<void> take_words(const std::vector<std::string>& words, ConvertOptions& o
   return {};
 }
 
-/// The types in which encoders are published.
+/// Whether encoders are published in the types of this mix.
 bool suits_encoder(const TypeMix& mix) { return !is_quantized(mix.base) || mix.base == DType::kQ8_0; }
 
 Result<int> write_encoder(const ModelSource& encoder, const ConvertOptions& options, const Context& context) {
@@ -45,7 +45,7 @@ Result<int> write_encoder(const ModelSource& encoder, const ConvertOptions& opti
   return write_model(encoder, write, std::move(request), context);
 }
 
-/// The folder's encoder, which is written beside the model; null: it has none that is read.
+/// The folder's encoder, which is written beside the model; null: it has none that can be read.
 Result<std::unique_ptr<const ModelSource>> encoder_beside(const ConvertOptions& options, const ModelSource& model,
                                                           const Context& context) {
   if (options.no_encoder || !has_encoder(model.path())) return nullptr;
@@ -73,7 +73,7 @@ Result<int> convert(const ConvertOptions& options, const Context& context) {
   const std::optional<TypeMix> mix = options.mix ? options.mix : float_mix_of(*source);
   if (!mix) return fail("{}: its weights are quantized; octavo quantize writes it with other types", source->name());
   QuantizeOptions request;
-  request.types = {.mix = *mix, .keep_quantized = true};  // the experts of gpt-oss
+  request.types = {.mix = *mix, .keep_quantized = true};  // for the experts of gpt-oss
   OCTAVO_TRY(const int status, write_model(*source, options.write, std::move(request), context));
   return encoder && status == 0 ? write_encoder(*encoder, options, context) : status;
 }

@@ -1,4 +1,4 @@
-// octavo embed: vectors of texts.
+// octavo embed: prints vectors of texts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,16 +21,16 @@
 namespace octavo::cli {
 namespace {
 
-constexpr std::size_t kMaxCompared = 1000;  // texts in a table
+constexpr std::size_t kMaxCompared = 1000;  // the most texts in a table
 
 struct EmbedOptions {
   EngineOptions engine = engine_of_one_user();
   std::string model, file, out;
-  std::vector<std::string> words;  // beside the model: texts
+  std::vector<std::string> words;  // the texts: words that are not the model
   int norm = 2;
   bool truncates = false;
   bool compares = false;
-  std::optional<std::string> prompt_name;  // EmbeddingPromptOptions's
+  std::optional<std::string> prompt_name;  // see EmbeddingPromptOptions
 };
 
 std::string json_line(std::size_t index, std::span<const float> rows, std::size_t width, bool are_of_tokens) {
@@ -44,7 +44,7 @@ std::string json_line(std::size_t index, std::span<const float> rows, std::size_
   return line + '\n';
 }
 
-/// The cosine of each text with each, a line a text, and the text behind it.
+/// Prints the cosine of each text with each other one, a line for each text, with the text at its end.
 void print_similarities(const std::vector<std::vector<float>>& vectors, const std::vector<std::string>& texts,
                         std::ostream& out) {
   for (std::size_t i = 0; i < vectors.size(); ++i) {
@@ -55,7 +55,7 @@ void print_similarities(const std::vector<std::vector<float>>& vectors, const st
   }
 }
 
-/// The model as it makes vectors, or why it makes none of this kind.
+/// The pooling with which the model makes vectors. Error: why it makes none of this kind.
 Result<Pooling> pooling_of(const EmbedOptions& options, const ModelInfo& info) {
   const Pooling pooling = options.engine.pooling.value_or(info.embedding.pooling);
   if (pooling == Pooling::kRank)

@@ -68,8 +68,8 @@ Speed speed_of(const Answer& answer, const ModelInfo& info) {
   const double seconds = stats.total_s - stats.time_to_first_token_s;
   const int after_first = stats.generated_tokens - 1;
   if (after_first < 1 || seconds <= 0) return {};
-  // Each token after the first reads all weights once and the KV of every token before it, but for those that others'
-  // steps have verified.
+  // Each token after the first reads all weights once, and keys and values of all tokens before it, unless the step of
+  // another token has verified it.
   const double mean_depth = stats.prompt_tokens + stats.generated_tokens / 2.0;
   const double bytes_per_token =
       static_cast<double>(info.weight_bytes_per_token) + static_cast<double>(info.kv_bytes_per_token) * mean_depth;

@@ -104,6 +104,14 @@ void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostr
   const ModelConfig& c = *report.config;
   if (shapes.heads.size() > 1 || (shapes.heads.size() == 1 && shapes.heads[0].v_dim != shapes.heads[0].head_dim))
     print_line("heads", heads_text(shapes.heads), out);
+  if (shapes.latent)
+    print_line(
+        "latent",
+        fmt::format("{} numbers of a token, and {} rotated ones, are the keys of {} heads of {}, and their values "
+                    "of {}",
+                    shapes.latent->rank, shapes.latent->rotated_dim, shapes.num_heads, shapes.latent->q_dim(),
+                    shapes.latent->value_dim),
+        out);
   if (shapes.num_without_mixer + shapes.num_without_ffn > 0)
     print_line("left out",
                fmt::format("{} of {} layers have no attention, {} no feed-forward", shapes.num_without_mixer,
@@ -168,8 +176,12 @@ void print_head(const InfoReport& report, std::ostream& out) {
     print_layers(report, shapes, out);
     std::string context = fmt::format("{} tokens", c.context_length);
     if (shapes.window > 0)
-      context += fmt::format("; {} of {} layers see all of it, the others {} {}", shapes.num_without_window,
-                             c.num_layers(), c.is_encoder ? "a window of" : "the last", shapes.window);
+      context +=
+          fmt::format("; {} of {} layers see all of it, the others {} {}", shapes.num_without_window, c.num_layers(),
+                      c.is_encoder        ? "a window of"
+                      : shapes.is_chunked ? "their own chunk of"
+                                          : "the last",
+                      shapes.window);
     line("context", context);
     line("weights", fmt::format("{} in {}{}", format_count(report.num_weights), format_bytes(report.weight_bytes),
                                 c.tied_output && !c.is_encoder ? "; the output matrix is the embedding" : ""));
@@ -301,6 +313,7 @@ boost::json::object config_to_json(const InfoReport& report) {
                           {"head_dim", shapes.head_dim},
                           {"context_length", config.context_length},
                           {"window", shapes.window},
+                          {"is_chunked", shapes.is_chunked},
                           {"vocab_size", config.vocab_size},
                           {"tied_output", config.tied_output && !config.is_encoder},
                           {"num_recurrent", shapes.num_recurrent},

@@ -116,8 +116,8 @@ void take_draft_head(const ModelSource& source, InfoReport& report) {
 MemoryNeed estimate_memory(const ModelConfig& config, const WeightNeed& weights, const InfoOptions& options) {
   MemoryNeed need{.context = options.context == 0 ? config.context_length : options.context,
                   .kv_type = options.kv_type,
-                  .weight_bytes = weights.packed_bytes + weights.vector_bytes,
-                  .unmapped_weight_bytes = weights.vector_bytes,
+                  .weight_bytes = weights.bytes(true),
+                  .unmapped_weight_bytes = weights.bytes(false) - weights.mapped_bytes,
                   .mapped_weight_bytes = weights.mapped_bytes};
   const KvNeed kv = kv_need(config, options.kv_type, options.block_size, need.context);
   need.kv_bytes_per_token = kv.bytes_per_token;
@@ -198,8 +198,10 @@ LayerShapes shapes_of_layers(const ModelConfig& config) {
     const AttentionSpec* attention = layer.attention();
     if (attention == nullptr) continue;
     add_heads(*attention, shapes);
+    if (!shapes.latent) shapes.latent = attention->latent;
     if (attention->borrows_from) ++shapes.num_borrowing;
     shapes.window = std::max(shapes.window, attention->window);
+    shapes.is_chunked = shapes.is_chunked || attention->is_chunked;
     if (attention->window == 0) ++shapes.num_without_window;
     if (attention->rope.num_rotated == 0) ++shapes.num_without_rope;
   }

@@ -26,17 +26,19 @@ struct LayerShapes {
   int num_experts = 0, num_chosen = 0;  // of layers that are mixtures, whose width is an expert's; 0: none is
   int shared_width = 0;                 // of the expert that computes every row; 0: none does
   int ffn_width = 0, num_heads = 0, num_kv_heads = 0, head_dim = 0;
-  int window = 0;                       // of the layers that have one; 0: none has
-  int num_without_window = 0;           // layers that look back all the way
-  int num_without_rope = 0;             // layers that attend whatever the distance
-  std::vector<HeadShape> heads = {};    // of layers that attend, in their order
-  int num_borrowing = 0;                // layers that read the keys and values of an earlier one
-  int num_recurrent = 0;                // layers that keep a state in place of keys and values
-  int num_without_mixer = 0;            // layers that neither attend nor keep a state
-  int num_without_ffn = 0;              // layers that have no feed-forward
-  std::optional<DeltaSpec> delta = {};  // of the first of these
-  std::optional<MambaSpec> mamba = {};  // likewise
-  int convolution_taps = 0;             // of layers whose state is that of a short convolution alone; 0: there is none
+  int window = 0;                         // of the layers that have one; 0: none has
+  bool is_chunked = false;                // they see chunks of so many tokens
+  int num_without_window = 0;             // layers that look back all the way
+  int num_without_rope = 0;               // layers that attend whatever the distance
+  std::vector<HeadShape> heads = {};      // of layers that attend, in their order
+  std::optional<LatentSpec> latent = {};  // of the first layer whose heads share one
+  int num_borrowing = 0;                  // layers that read the keys and values of an earlier one
+  int num_recurrent = 0;                  // layers that keep a state in place of keys and values
+  int num_without_mixer = 0;              // layers that neither attend nor keep a state
+  int num_without_ffn = 0;                // layers that have no feed-forward
+  std::optional<DeltaSpec> delta = {};    // of the first of these
+  std::optional<MambaSpec> mamba = {};    // likewise
+  int convolution_taps = 0;  // of layers whose state is that of a short convolution alone; 0: there is none
 };
 LayerShapes shapes_of_layers(const ModelConfig& config);
 /// Weights of the experts that a token does not choose.

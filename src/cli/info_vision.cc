@@ -24,14 +24,14 @@ struct TypeSum {
 
 struct VisionReport {
   VisionConfig config;
-  const PictureFamily* family = nullptr;  // null: pictures of the family cannot be prepared
+  const PictureFamily* family = nullptr;  // null: its pictures cannot be prepared
   std::map<DType, TypeSum> by_type;
   std::uint64_t num_weights = 0, file_weight_bytes = 0;  // in the file
   std::uint64_t weight_bytes = 0;                        // in memory
 
-  /// Where nobody says more; the family is known.
+  /// The range of tokens where nobody asks for another; the family must be known.
   TokenRange usual() const { return family->usual_tokens({.min = config.min_tokens, .max = config.max_tokens}); }
-  /// Memory that a picture of so many tokens takes while it is encoded.
+  /// The memory that a picture of `tokens` takes while it is encoded.
   std::uint64_t picture_bytes(int tokens) const {
     return config.rows_bytes(std::int64_t{tokens} * config.token_patches());
   }
@@ -64,7 +64,7 @@ void print_line(std::string_view label, const std::string& text, std::ostream& o
   out << fmt::format("{:<14}{}\n", label, text);
 }
 
-/// What it is.
+/// Prints what the encoder is.
 void print_encoder(const VisionReport& report, std::ostream& out) {
   const VisionConfig& c = report.config;
   const auto line = [&out](std::string_view label, const std::string& text) { print_line(label, text, out); };
@@ -151,7 +151,7 @@ boost::json::object to_json(const ModelSource& source, const VisionReport& repor
 std::unique_ptr<const ModelSource> find_encoder(const std::filesystem::path& path, const ModelSource& model) {
   EngineOptions options;
   options.model_path = path;
-  std::optional<PictureFile> found = PictureFile::find(options, model);
+  std::optional<PictureFile> found = FoundPictures::find(options, model).file;
   return found ? std::move(found->source) : nullptr;
 }
 

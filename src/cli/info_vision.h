@@ -1,4 +1,4 @@
-// The report of `octavo info` on a file of a vision encoder.
+// The report of `octavo info` about the file of a vision encoder.
 #pragma once
 
 #include <boost/json.hpp>
@@ -11,17 +11,17 @@
 
 namespace octavo::cli {
 
-/// The encoder of pictures that a model of this path has beside it or in its folder, as an engine would find it; null:
-/// none.
+/// The encoder of pictures that a model of this path has beside it or in its folder, by the rules of an engine; null:
+/// there is none.
 std::unique_ptr<const ModelSource> find_encoder(const std::filesystem::path& path, const ModelSource& model);
 
-/// What the encoder beside a model is, as lines behind those of the model, or as members of its JSON object. Errors:
+/// What the encoder beside a model is, as lines after the model's, or as members of the model's JSON object. Errors:
 /// those of print_vision_info().
 Result<void> print_vision_lines(const ModelSource& encoder, std::ostream& out);
 Result<boost::json::object> vision_to_json(const ModelSource& encoder);
 
-/// Prints what the encoder is and what it takes in memory, as text or as one line of JSON. Errors: a file that is no
-/// encoder that Octavo knows.
+/// Prints what the encoder is and what memory it takes, as text or as one line of JSON. Error: the file is no encoder
+/// that Octavo knows.
 Result<void> print_vision_info(const ModelSource& source, bool json, std::ostream& out);
 
 }  // namespace octavo::cli

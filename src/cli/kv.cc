@@ -1,4 +1,4 @@
-// octavo kv: what lies in a directory of prefixes on disk, and what of it goes.
+// octavo kv: lists the prefixes in a directory on disk, and removes some.
 #include <boost/json.hpp>
 #include <chrono>
 #include <ostream>

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::seconds kLongestWrite(60);
 
-/// A folder that goes at the end of the scope, with all that is in it.
+/// A folder that is removed at the end of the scope, with all that is in it.
 class ScratchFolder {
  public:
   static Result<ScratchFolder> make() {
@@ -47,12 +47,12 @@ struct Verified {
   ComparedBlocks blocks = {};
 };
 
-/// Computes the prefix of a run in a domain of its own, where nothing else is found, and keeps it. False: it could not
+/// Computes the prefix of a run in a cache domain of its own, where nothing is found, and keeps it. False: it could not
 /// be computed, or not be kept.
 bool compute(Engine& engine, const SampledRun& run, const std::string& domain) {
   Request request;
   request.tokens = run.tokens;
-  request.tokens.push_back(run.tokens.back());  // the last token is never a cached one's
+  request.tokens.push_back(run.tokens.back());  // the last token never comes from the cache
   request.max_tokens = 1;
   request.ignore_eos = true;
   request.cache_domain = domain;
@@ -99,10 +99,12 @@ Result<int> verify(const std::string& folder, const VerifyOptions& options, Cont
   OCTAVO_TRY(const AddressDigest address, only_address(scratch.path()));
   OCTAVO_TRY(const StoreSample sample, sample_store(folder, address, to_size(options.sample)));
   const Verified verified = verify_sample(*engine, sample, scratch.path(), address);
-  context.out << fmt::format("files: compared {} of {}, damaged {}, without their beginning {}, not computed {}\n",
-                             verified.files, sample.files, sample.damaged, sample.incomplete, verified.not_computed)
-              << fmt::format("blocks: compared {}, different {}\n", verified.blocks.compared, verified.blocks.different)
-              << std::flush;
+  context.out
+      << fmt::format(
+             "files: compared {} of {}, damaged {}, without their beginning {}, with pictures {}, not computed {}\n",
+             verified.files, sample.files, sample.damaged, sample.incomplete, sample.seeing, verified.not_computed)
+      << fmt::format("blocks: compared {}, different {}\n", verified.blocks.compared, verified.blocks.different)
+      << std::flush;
   OCTAVO_TRY(const int code, finish_output(context));
   return sample.damaged > 0 || verified.blocks.different > 0 ? 1 : code;
 }

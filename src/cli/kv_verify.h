@@ -1,4 +1,4 @@
-// octavo kv verify: blocks of a sample of files are computed again, and their bits compared.
+// octavo kv verify: computes the blocks of a sample of files again, and compares their bits.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace octavo::cli {
 struct VerifyOptions {
   std::string model = {};
   EngineOptions engine = {};
-  std::int64_t sample = 16;  // files; 0: all
+  std::int64_t sample = 16;  // how many files; 0: all
 };
 
-/// Exit code 0: all blocks that were compared have the bits that computing gives, and no file is damaged; 1: else.
+/// Gives the exit code. 0: all compared blocks have the bits that computing gives, and no file is damaged; 1: else.
 Result<int> verify(const std::string& folder, const VerifyOptions& options, Context& context);
 
 }  // namespace octavo::cli

@@ -1,4 +1,4 @@
-// octavo list: the models on this machine, and how much context of each fits here. octavo rm: takes one away.
+// octavo list: the models on this machine, and how much context of each fits here. octavo rm: removes one.
 #include <algorithm>
 #include <boost/json.hpp>
 #include <ostream>
@@ -26,8 +26,8 @@ struct ListOptions {
 struct ListRow {
   const hub::LocalModel* model = nullptr;
   std::string architecture = {}, type = {};
-  int context = 0;           // tokens that fit here, at most what it was trained for
-  std::string refusal = {};  // why it cannot be used; empty: it can
+  int context = 0;           // the tokens that fit here, at most those that it was trained for
+  std::string refusal = {};  // why it cannot be used; empty: it can be
 };
 
 std::vector<std::filesystem::path> paths_of(const std::vector<std::string>& folders) {

@@ -34,13 +34,13 @@ int print_devices(std::ostream& out) {
 
 using Action = LlamaTranslation::Action;
 
-/// Programs that start it look for "error:" to tell their users why it ended.
+/// Prints an error. Programs that start llama-server look for "error:" to tell their users why it ended.
 int report(const Error& error, Context& context) {
   context.err << "octavo: error: " << error.message << '\n' << std::flush;
   return kFailed;
 }
 
-/// A context beyond what the model was trained for is that, as it is there, and no error.
+/// Cuts a context that is longer than the model was trained for, as llama-server does, which gives no error.
 Result<void> cut_context(EngineOptions& options, Context& context) {
   if (options.max_context == 0) return {};
   OCTAVO_TRY(const auto source, open_model(options.model_path, options.stop));
@@ -55,8 +55,8 @@ Result<void> cut_context(EngineOptions& options, Context& context) {
 
 double mib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
-/// ollama adds up lines of this form for its list of models in memory. What the KV memory may have beyond the contexts
-/// of `num_sequences` is a cache, which gives way.
+/// Prints the sizes of memory. ollama adds up lines of this form for its list of models in memory. KV memory beyond the
+/// contexts of `num_sequences` is a cache, which gives way.
 void say_sizes(const ModelInfo& info, int num_sequences, Context& context) {
   const std::uint64_t contexts = to_size(info.max_context) * to_size(num_sequences) * info.kv_bytes_per_token;
   context.err << fmt::format(
@@ -71,7 +71,7 @@ void watch_loading(Context& context) {
                          &context](EngineOptions options) -> Result<std::unique_ptr<Engine>> {
     OCTAVO_TRY_VOID(cut_context(options, context));
     const bool is_given =
-        options.max_sequences != EngineOptions{}.max_sequences;  // as -np, else one may have all of -c
+        options.max_sequences != EngineOptions{}.max_sequences;  // set by -np; else one sequence may have all of -c
     const int num_sequences = is_given ? options.max_sequences : 1;
     OCTAVO_TRY(auto engine, load(std::move(options)));
     say_sizes(engine->info(), num_sequences, context);
@@ -89,7 +89,7 @@ Result<int> serve(Program& program, const LlamaTranslation& translation, Context
   // Programs that look for graphics cards stop it at this line.
   context.err << "octavo: system_info: octavo " OCTAVO_VERSION_STRING ", CPUs alone\n" << std::flush;
   std::vector<std::string> args = {"serve"};
-  // The name in a request says nothing there where one model is served, and programs send what they call it themselves.
+  // With a single model, llama-server ignores the name in a request, and programs send names of their own.
   const auto names_folder = [](const std::string& arg) { return arg.starts_with("--models-dir"); };
   if (std::ranges::none_of(translation.args, names_folder)) args.emplace_back("--served-model-name=*");
   args.insert(args.end(), translation.args.begin(), translation.args.end());

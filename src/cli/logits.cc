@@ -1,4 +1,4 @@
-// octavo logits: the model's raw output for given token ids, for comparison with other engines.
+// octavo logits: prints the model's raw output for given token ids, for comparison with other engines.
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
@@ -29,7 +29,7 @@ struct LogitsOptions {
   bool json = false;
 };
 
-/// log of the sum of exp(x), without overflow, in double.
+/// The logarithm of the sum of exp(x), in double and without overflow.
 double log_sum_exp(std::span<const float> row, Math math) {
   const auto highest = static_cast<double>(*std::max_element(row.begin(), row.end()));
   double sum = 0;
@@ -42,7 +42,7 @@ struct TokenLogprob {
   double logprob;
 };
 
-/// The most likely tokens of a row, best first; equal ones by id.
+/// The most likely tokens of a row, best first; of equal ones the lower id first.
 std::vector<TokenLogprob> most_likely(std::span<const float> row, Math math) {
   std::vector<TokenId> order(row.size());
   std::iota(order.begin(), order.end(), 0);
@@ -57,15 +57,15 @@ std::vector<TokenLogprob> most_likely(std::span<const float> row, Math math) {
   return top;
 }
 
-/// The sums that are kept of the rows while they pass by; the matrix itself may be larger than memory.
+/// The sums over rows that are kept while the rows pass by, as the whole matrix may be larger than memory.
 struct Summary {
   Math math;
-  double nll_sum = 0;  // of ids[1..]
+  double nll_sum = 0;  // over ids[1..]
   std::vector<TokenLogprob> top;
-  std::optional<std::size_t> not_finite;  // the first position with such a logit
+  std::optional<std::size_t> not_finite;  // the first position with a logit that is not finite
 
   void add(std::span<const TokenId> ids, std::size_t position, std::span<const float> row) {
-    // There is no likeliest among them, and JSON has no such numbers.
+    // Such a row has no likeliest token, and JSON has no such numbers.
     if (!not_finite && !std::ranges::all_of(row, [](float x) { return std::isfinite(x); })) not_finite = position;
     if (not_finite) return;
     if (position + 1 == ids.size()) {

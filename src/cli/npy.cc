@@ -10,7 +10,7 @@ namespace octavo::cli {
 static_assert(std::endian::native == std::endian::little, "the header says '<f4'");
 
 std::string npy_header(std::uint64_t rows, std::uint64_t cols) {
-  constexpr std::size_t kPreamble = 10;  // magic, version, length
+  constexpr std::size_t kPreamble = 10;  // the bytes of magic, version and length
   std::string dict = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, cols);
   const std::size_t total = (kPreamble + dict.size() + 1 + 63) / 64 * 64;
   dict.resize(total - kPreamble - 1, ' ');

@@ -1,7 +1,6 @@
 // Writes a float32 matrix in NumPy's format, row by row (format version 1.0: numpy.lib.format). One owner, one thread.
 //
-// A file has its name when it is whole: one that was there before stays until then. Pipes and devices are written as
-// they are.
+// A file gets its name when it is complete: an earlier one stays until then. Pipes and devices are written to directly.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +16,18 @@
 
 namespace octavo::cli {
 
-/// Magic, version and header of a C-ordered float32 [rows, cols] array; its size is a multiple of 64.
+/// The magic, version and header of a C-ordered float32 array [rows, cols]; the size is a multiple of 64.
 std::string npy_header(std::uint64_t rows, std::uint64_t cols);
 
 class NpyWriter {
  public:
-  /// Begins what finish() puts in the place of `path`. Error: it cannot be written.
+  /// Begins a file that finish() puts in the place of `path`. Error: it cannot be written.
   static Result<NpyWriter> create(const std::filesystem::path& path, std::uint64_t rows, std::uint64_t cols);
 
-  /// Appends whole rows. A failure shows in finish().
+  /// Appends whole rows. finish() reports a failure.
   void append(std::span<const float> values);
 
-  /// Closes the file. Errors: a write failed, or not exactly rows * cols values were given.
+  /// Closes the file. Errors: a write failed; not exactly rows * cols values were given.
   Result<void> finish();
 
  private:
@@ -38,7 +37,7 @@ class NpyWriter {
 
   std::filesystem::path path_;
   std::optional<OutputFile> file_;
-  std::ofstream device_;  // where path_ is no file
+  std::ofstream device_;  // used where path_ is no regular file
   Result<void> written_so_far_;
   std::uint64_t expected_;
   std::uint64_t written_ = 0;

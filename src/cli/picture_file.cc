@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kEndings[] = {".jpg", ".jpeg", ".png", ".webp", ".gif"};
 constexpr std::string_view kBlanks = " \t\r\n";
 
-/// The text without the quotes around it, or else without backslashes before characters.
+/// The text without quotes around it or, where it has none, without backslashes before characters.
 std::string unquoted(std::string_view text) {
   const bool is_quoted =
       text.size() > 1 && text.front() == text.back() && (text.front() == '\'' || text.front() == '"');

@@ -19,15 +19,15 @@ namespace octavo::cli {
 namespace {
 
 std::filesystem::path cache_folder() {
-  // The specification wants an absolute path there and everything else ignored.
+  // The specification demands an absolute path there, and that all else is ignored.
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && xdg[0] == '/') return xdg;
   if (const char* home = std::getenv("HOME"); home != nullptr && home[0] != '\0')
     return std::filesystem::path(home) / ".cache";
   return {};
 }
 
-/// The time that a pipe may be silent before a prompt that came with it is answered alone: enough for a program that
-/// starts or asks a network, and bearable if an idle pipe was inherited.
+/// How long a pipe may be silent before a prompt that came with it is answered alone: long enough for a program that
+/// starts or asks a network, and bearable where an idle pipe was inherited.
 constexpr std::chrono::seconds kPipePatience{3};
 
 std::optional<std::string> environment(const char* name) {
@@ -40,7 +40,7 @@ std::filesystem::path program_file() {
   return std::filesystem::read_symlink("/proc/self/exe", ignored);
 }
 
-/// https://no-color.org: any value but the empty one asks for none.
+/// Whether a terminal is to show colors: https://no-color.org says that any value but the empty one turns them off.
 bool takes_color(int descriptor) {
   const char* unwanted = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
@@ -53,13 +53,13 @@ StreamEnd end_at(int descriptor, bool is_for_people) {
       .is_terminal = ::isatty(descriptor) == 1, .takes_color = takes_color(descriptor), .is_for_people = is_for_people};
 }
 
-/// The columns of the terminal at standard output, which may be resized at any moment.
+/// The columns of the terminal at standard output, which may be resized at any time.
 int output_columns() {
   winsize size{};
   return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-/// The engines of the process share its threads and its KV memory.
+/// Loads an engine with the threads and the KV memory of the process, which all its engines share.
 Result<std::unique_ptr<Engine>> load_engine(EngineOptions options) {
   if (options.resources) return Engine::load(std::move(options));
   auto resources = Resources::create({.num_threads = std::exchange(options.num_threads, 0),
@@ -69,7 +69,7 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options) {
   return Engine::load(std::move(options));
 }
 
-/// A stream that gives nothing and takes everything.
+/// A stream that is always at its end, and drops what is written.
 class NoStream final : public std::iostream {
  public:
   NoStream() : std::iostream(nullptr) {}

@@ -1,6 +1,6 @@
-// The surroundings that commands have in a real process: its streams, its environment, the real engine.
+// What commands find in a real process: its streams, its environment, the real engine.
 //
-// Owned by the program, or by a model that the C interface has loaded; it stays where it is.
+// Owned by the program, or by a model that the C interface has loaded; it does not move.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace octavo::cli {
 
-/// Whom the streams of a ProcessContext reach.
+/// Which streams of the process a ProcessContext uses.
 enum class ProcessStreams : std::uint8_t {
-  kAll,       // a program's: standard input, output and errors
-  kProgress,  // bars and notices on standard error, where that is a terminal
+  kAll,       // standard input, output and errors, for a program
+  kProgress,  // standard error for progress bars and notices, where it is a terminal
   kNone,
 };
 
@@ -30,7 +30,7 @@ class ProcessContext {
   const std::unique_ptr<Parts> parts_;
 };
 
-/// The program: its arguments, with its name first, and its exit code.
+/// Runs the program and gives its exit code; `argv` begins with the program's name.
 int run_program(int argc, const char* const* argv);
 
 }  // namespace octavo::cli

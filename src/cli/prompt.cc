@@ -9,14 +9,14 @@ namespace {
 
 bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
 
-// A text file ends with a newline that is not meant; more than one is.
+// A text file ends with a newline that is not part of the text; further ones are.
 std::string without_last_newline(std::string text) {
   if (text.ends_with('\n')) text.pop_back();
   if (text.ends_with('\r')) text.pop_back();
   return text;
 }
 
-/// The text that is piped in beside a prompt; empty: none.
+/// Reads the text that is piped in beside a prompt; empty: there is none.
 Result<std::string> read_piped(Context& context) {
   switch (context.await_piped_input ? context.await_piped_input() : PipedInput::kNone) {
     case PipedInput::kThere: return read_text("", context);

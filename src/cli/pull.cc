@@ -14,7 +14,7 @@ struct PullOptions {
   std::string name, sha256;
 };
 
-/// Whether the name is that of a file, and not one of the hub's.
+/// Whether a name is the address of a file, and no name on the hub.
 bool is_address(const std::string& name) { return name.contains("://") && !hub::ModelRef::parse(name); }
 
 Result<void> take_name(const std::vector<std::string>& words, PullOptions& options) {

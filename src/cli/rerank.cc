@@ -1,4 +1,4 @@
-// octavo rerank: documents in the order in which they answer a query.
+// octavo rerank: orders documents by how well they answer a query.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 struct RerankOptions {
   EngineOptions engine = engine_of_one_user();
   std::string model, file, query;
-  std::vector<std::string> words;  // beside the model: the query, and documents
+  std::vector<std::string> words;  // words that are not the model: the query, then documents
   std::vector<std::string> documents;
   int top = std::numeric_limits<int>::max();
   bool is_raw = false;

@@ -1,4 +1,4 @@
-// octavo run: one prompt, one answer or several, streamed.
+// octavo run: answers one prompt, once or several times, and streams the answer.
 #include <fmt/ranges.h>
 #include <spdlog/logger.h>
 
@@ -29,13 +29,13 @@ struct RunOptions {
   SamplingFlags sampling;
   std::string model, system, prompt;
   PromptSources sources;
-  std::vector<std::string> words;   // beside the options: the prompt
-  std::vector<std::string> images;  // files
+  std::vector<std::string> words;   // the prompt, from words that are not options
+  std::vector<std::string> images;  // paths of files
   bool raw = false;
   bool json = false;
   BatchOptions batch;
   std::optional<ConstraintSource> constraint;
-  bool closes_objects = true;  // of the constraint, and of batches' lines that do not say
+  bool closes_objects = true;  // for the constraint, and for lines of batches that do not say
   std::vector<std::string> stop;
   int max_tokens = 0;
   int min_tokens = 0;
@@ -74,14 +74,14 @@ Result<Request> make_request(const RunOptions& options, const std::string& text,
                   .num_choices = options.num_choices,
                   .pictures = std::move(prompt.pictures)};
   const int room = engine.info().max_context - static_cast<int>(request.tokens.size());
-  if (room > 0) request.max_tokens = std::min(request.max_tokens, room);  // an upper bound can always be kept
+  if (room > 0) request.max_tokens = std::min(request.max_tokens, room);  // an upper limit can always be kept
   if (options.constraint) {
     ConstraintSource source = *options.constraint;
     source.closes_objects = options.closes_objects;
     OCTAVO_TRY(request.constraint, engine.text()->compile_constraint(source));
     for (const std::string& warning : request.constraint->warnings()) context.log->warn("--json-schema: {}", warning);
   }
-  if (options.raw) return request;  // a text that goes on is not looked at for reasoning
+  if (options.raw) return request;  // a text that is continued is not searched for reasoning
   request.reasoning = {.mode = ReasoningMode::kSplit,
                        .begins_inside = prompt.ends_in_reasoning,
                        .budget = usable_reasoning_budget(engine, options.reasoning_budget, context)};
@@ -124,7 +124,7 @@ boost::json::object to_json(const Answer& answer, const ModelInfo& info, std::ui
   return object;
 }
 
-/// One object; of several choices an array of such objects, each with its choice.
+/// The answer as a JSON object; several choices are an array of such objects, each with its number.
 std::string to_json(std::span<const Answer> answers, const ModelInfo& info, std::uint64_t seed) {
   if (answers.size() == 1) return boost::json::serialize(to_json(answers.front(), info, seed));
   boost::json::array list;
@@ -136,7 +136,7 @@ std::string to_json(std::span<const Answer> answers, const ModelInfo& info, std:
   return boost::json::serialize(list);
 }
 
-/// The first choice was shown while it was made.
+/// Prints all choices but the first, which was shown while it was made.
 void print_other_choices(std::span<const Answer> answers, AnswerOutput& output) {
   for (std::size_t i = 1; i < answers.size(); ++i) {
     output.end_line();
@@ -146,7 +146,7 @@ void print_other_choices(std::span<const Answer> answers, AnswerOutput& output) 
   }
 }
 
-/// An answer whose tokens were spent on reasoning looks like none in a file or a pipe.
+/// Warns of answers whose tokens were all spent on reasoning: in a file or a pipe they look empty.
 void warn_of_hidden_answers(std::span<const Answer> answers, const Context& context) {
   const auto is_hidden = [](const Answer& answer) { return answer.text.empty() && !answer.reasoning.empty(); };
   const auto hidden = std::ranges::find_if(answers, is_hidden);
@@ -177,7 +177,7 @@ Result<int> run(const RunOptions& options, Context& context) {
   if (prompt.empty()) return fail("the prompt is empty; give it as words, with -p, with -f, or pipe it in");
   EngineOptions engine_options = options.engine;
   engine_options.require_words = true;
-  engine_options.max_sequences = options.num_choices;  // its KV memory is no larger than what they can use
+  engine_options.max_sequences = options.num_choices;  // no more KV memory than the choices can use
   OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), model.string(), context));
   OCTAVO_TRY(Request request, make_request(options, prompt, *engine, context));
   const std::uint64_t seed = request.sampling.seed;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr int kMaxNorm = 16;
 
-/// A text that the engine has, or has had.
+/// A text that is in the engine, or was.
 struct Text {
   std::shared_ptr<TextRows> rows;
   FinishReason finish = FinishReason::kNone;
@@ -34,7 +34,7 @@ class Run {
         wanted_(wanted),
         bar_(context.err, wanted.label),
         run_(std::make_shared<CallRun>(
-            engine, CallPrompts{.num_tokens = std::vector<std::size_t>(wanted.num_texts),  // any number
+            engine, CallPrompts{.num_tokens = std::vector<std::size_t>(wanted.num_texts),  // without a bound
                                 .make = [this](std::size_t index) { return begin(index); },
                                 .on_event = [this](std::size_t index, const TokenEvent& event) { note(index, event); },
                                 .most_at_once = kMaxTextsAtOnce})) {}
@@ -96,7 +96,7 @@ class Run {
   const std::shared_ptr<CallRun> run_;
 };
 
-/// The lines of a text, without what ends them and without a byte order mark in front.
+/// The lines of a text, without line ends, and without a byte order mark at the front.
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
@@ -117,7 +117,7 @@ Result<bool> run_texts(Engine& engine, const TextRowsRun& run, Context& context)
 
 EngineOptions engine_of_texts(EngineOptions options) {
   options.require_words = true;
-  options.max_sequences = static_cast<int>(kMaxTextsAtOnce);  // its KV memory is no larger than what they can use
+  options.max_sequences = static_cast<int>(kMaxTextsAtOnce);  // no more KV memory than they can use
   options.max_queued = 0;                                     // the command itself bounds what waits
   options.max_queued_tokens = 0;
   return options;

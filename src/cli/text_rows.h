@@ -1,5 +1,5 @@
-// The rows that a model makes of many texts, vectors or scores, with some of them in the engine at a time: memory is
-// bounded by these, however many texts there are.
+// Computes the rows (vectors or scores) of many texts, with a few of the texts in the engine at a time: these bound the
+// memory, however many texts there are.
 //
 // The thread that drives the engine.
 #pragma once
@@ -19,29 +19,29 @@ namespace octavo::cli {
 struct TextRowsRun {
   std::size_t num_texts = 0;
   Pooling pooling = Pooling::kMean;
-  std::size_t width = 0;  // floats of a row
-  /// The prompt of a text. Error: it makes none.
+  std::size_t width = 0;  // the floats of a row
+  /// Makes the prompt of a text. Error: it has none.
   std::function<Result<EmbeddingPrompt>(std::size_t index)> prompt = {};
-  /// Takes a text's rows, in the order of the texts; its tokens. Error: nothing more is computed.
+  /// Takes the rows of a text; texts come in order. Error: nothing more is computed.
   std::function<Result<void>(std::size_t index, std::vector<float> rows)> take = {};
-  std::string label = {};  // of the progress bar
+  std::string label = {};  // the label of the progress bar
 };
 
-/// False: Ctrl-C ended it. Errors: those of the functions; a text that the engine refuses, or that ends otherwise;
-/// numbers that are not finite.
+/// False: Ctrl-C ended it. Errors: those of the functions; a text that the engine refuses, or whose request ends in
+/// another way; numbers that are not finite.
 Result<bool> run_texts(Engine& engine, const TextRowsRun& run, Context& context);
 
-/// The options of an engine that is there for texts alone.
+/// The options of an engine that only computes rows of texts.
 EngineOptions engine_of_texts(EngineOptions options);
 
-/// The words, or if there are none the lines of a file or of standard input ("-", and where no file is named).
-/// Error: an empty line between others, or nothing at all.
+/// The words or, if there are none, the lines of a file or of standard input ("-", or no file). Errors: an empty line
+/// between others; no text at all.
 Result<std::vector<std::string>> read_texts(const std::vector<std::string>& words, const std::string& file,
                                             std::string_view what, Context& context);
 
-/// --pooling: how a text's rows become one.
+/// Adds --pooling: how the rows of a text become one.
 void add_pooling_option(Command& command, std::optional<Pooling>& pooling);
-/// --embd-normalize: normalize()'s p.
+/// Adds --embd-normalize: the `p` of normalize().
 void add_norm_option(Command& command, int& norm);
 
 }  // namespace octavo::cli

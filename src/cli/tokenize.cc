@@ -1,4 +1,4 @@
-// octavo tokenize: text to token ids and back. Reads the vocabulary only, so it works on files without weights.
+// octavo tokenize: from text to token ids and back. It reads only the vocabulary, so it works on files without weights.
 #include <boost/json.hpp>
 #include <limits>
 #include <ostream>
@@ -19,12 +19,12 @@ namespace {
 struct TokenizeOptionsOf {
   std::string model, decode;
   std::filesystem::path tokenizer;
-  std::vector<std::string> words;  // at most one: the text
-  std::string second;              // of a pair
+  std::vector<std::string> words;  // the text; at most one word
+  std::string second;              // the second text of a pair
   std::size_t max_tokens = FrameOptions{}.max_tokens;
   bool has_decode = false;
   bool has_pair = false;
-  bool is_framed = false;  // encoded as an encoder reads it, with token types
+  bool is_framed = false;  // texts are encoded as an encoder reads them, with token types
   bool ids_only = false;
   bool no_special = false;
   bool json = false;
@@ -60,7 +60,7 @@ void print_json(const FramedText& tokens, const Tokenizer& tokenizer, std::ostre
   out << boost::json::serialize(object) << '\n';
 }
 
-/// The tokens of the text, or of two; their types only where they are encoded as an encoder reads them.
+/// The tokens of one text or of two; with types only where they are encoded as an encoder reads them.
 Result<FramedText> encode(const TokenizeOptionsOf& options, const Tokenizer& tokenizer, std::string_view text) {
   if (!options.is_framed) {
     OCTAVO_TRY(auto ids, tokenizer.encode(text, {.add_special = !options.no_special, .parse_special = true}));
@@ -70,7 +70,7 @@ Result<FramedText> encode(const TokenizeOptionsOf& options, const Tokenizer& tok
   return options.has_pair ? tokenizer.encode_pair(text, options.second, frame) : tokenizer.encode_framed(text, frame);
 }
 
-/// The words of the tokenizer.json, as those of the model if one is named; else the model's own.
+/// The vocabulary of the tokenizer.json, with the model's numbers if a model is named; else the model's own.
 Result<Tokenizer> load_words(const TokenizeOptionsOf& options, const Context& context) {
   if (options.tokenizer.empty()) {
     OCTAVO_TRY(const auto path, resolve_model(options.model, context));

@@ -1,5 +1,4 @@
-// Writes a model as one GGUF file, with a bar on a terminal and a summary: what `quantize` and `convert` have in
-// common.
+// Writes a model as one GGUF file, with a progress bar on a terminal and a summary, for `quantize` and `convert`.
 #pragma once
 
 #include <string>
@@ -16,12 +15,13 @@ struct WriteOptions {
   int num_threads = 0;  // 0: one for each core
 };
 
-/// --force and --threads.
+/// Adds --force and --threads.
 void add_write_options(Command& command, WriteOptions& options);
 
-/// The model of this name, opened.
+/// Opens the model of this name.
 Result<std::unique_ptr<const ModelSource>> open_input(const WriteOptions& options, const Context& context);
-/// The model's words are written as every reader of GGUF knows them, where that can be; else a warning says so.
+/// Writes a model. Its vocabulary is written in the form that every reader of GGUF knows, where that is possible; else
+/// a warning says so.
 Result<int> write_model(const ModelSource& source, const WriteOptions& options, QuantizeOptions request,
                         const Context& context);
 

@@ -77,9 +77,9 @@ std::string key_of(const ConstraintSource& source) {
   return key;
 }
 
-constexpr std::size_t kNameBytes = 60;  // of a source
+constexpr std::size_t kNameBytes = 60;  // the most bytes of a source in an error
 
-/// A text in quotes; as many whole characters of a long one as there is room for.
+/// A text in quotes, cut to the whole characters for which there is room.
 std::string beginning(std::string_view text) {
   std::size_t size = std::min(text.size(), kNameBytes);
   while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
@@ -107,7 +107,7 @@ Result<std::shared_ptr<const CompiledConstraint>> ConstraintCompiler::compile(co
   if (!work->may_go_on()) return std::unexpected(work->error());
   std::vector<std::string> warnings;
   Result<Grammar> grammar = read_source(source, tokens_, work, warnings);
-  if (!work->may_go_on()) return std::unexpected(work->error());  // which is why, whatever the reader says
+  if (!work->may_go_on()) return std::unexpected(work->error());  // this is the reason, whatever the reader says
   if (!grammar) return std::unexpected(std::move(grammar.error()));
   OCTAVO_TRY(auto compiled, CompiledConstraint::create(*grammar, {.vocabulary = vocabulary_,
                                                                   .warnings = std::move(warnings),
@@ -137,7 +137,7 @@ void ConstraintCompiler::keep(std::string key, std::shared_ptr<const CompiledCon
   }
 }
 
-/// The one that was used longest ago, of those that nobody else holds. False: there is none.
+/// Forgets the least recently used constraint that nobody else holds. False: there is none.
 bool ConstraintCompiler::forget_one() {
   const std::lock_guard lock(mutex_);
   const auto is_unused = [](const Kept& kept) { return kept.second.use_count() == 1; };

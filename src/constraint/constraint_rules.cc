@@ -18,7 +18,7 @@
 namespace octavo {
 namespace {
 
-/// A grammar's values, in each notation that its rules have.
+/// The values of a grammar, in each notation that its rules use.
 class Notations {
  public:
   explicit Notations(Grammar& grammar) : grammar_(grammar) {}
@@ -47,7 +47,7 @@ class Notations {
 /// The name of a rule in warnings.
 std::string_view name_of(const ConstraintRule& rule) { return rule.origin.empty() ? rule.name : rule.origin; }
 
-/// A source's schemas, each read once for all rules that take parts of it in one notation.
+/// The schemas of a source, each read once for all rules that use parts of it in one notation.
 class Schemas {
  public:
   Schemas(const ConstraintSource& source, std::vector<std::string>& warnings)
@@ -68,7 +68,7 @@ class Schemas {
 
  private:
   struct Read {
-    std::vector<std::string> warnings = {};  // of the part that is asked for
+    std::vector<std::string> warnings = {};  // warnings about the part that is asked for
     std::optional<JsonSchemaParts> parts = {};
   };
 
@@ -88,7 +88,7 @@ std::string pattern_of_text(std::string_view text) {
   return pattern;
 }
 
-/// Texts that match, without the mark. No value: they take too many states.
+/// Texts that match and do not have the mark. No value: they take too many states.
 Result<std::optional<CharacterDfa>> matching_texts(const std::string& pattern, std::string_view mark,
                                                    CompileWork& work) {
   OCTAVO_TRY(const auto matching, CharacterDfa::of_pattern(pattern, RegexReach::kSomewhere, work));

@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-/// What two ways of reading a token have led to.
+/// The union of two sets, to which two ways of reading a token have led.
 ConfigurationSet joined(ConfigurationSet a, const ConfigurationSet& b) {
   a.members.insert(a.members.end(), b.members.begin(), b.members.end());
   std::ranges::sort(a.members);
@@ -118,7 +118,7 @@ ConfigurationSet ConstraintState::after_bytes(std::string_view bytes) {
   return set;
 }
 
-/// Stacks that no configuration stands on any more would grow with the answer.
+/// Drops stacks on which no configuration stands any more: they would grow with the answer.
 void ConstraintState::drop_unused_stacks() {
   CallStacks kept;
   std::unordered_map<StackId, StackId> moved = {{CallStacks::kBottom, CallStacks::kBottom}};

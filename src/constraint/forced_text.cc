@@ -8,11 +8,11 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kMaxMembers = 64;  // of a set that is looked at: larger ones leave a choice
+constexpr std::size_t kMaxMembers = 64;  // in a set that is looked at; larger sets leave a choice
 
 using Bytes = std::bitset<256>;
 
-/// The bytes that a set can read; all of them where it reads tokens too.
+/// The bytes that a set can read; all bytes where it can also read tokens.
 Bytes next_bytes(const Automaton& automaton, const ConfigurationSet& set) {
   Bytes bytes;
   for (const Configuration& member : set.members) {
@@ -26,7 +26,7 @@ Bytes next_bytes(const Automaton& automaton, const ConfigurationSet& set) {
   return bytes;
 }
 
-/// The only one; -1: there are others, or none.
+/// The only byte; -1: there are several, or none.
 int single(const Bytes& bytes) {
   if (bytes.count() != 1) return -1;
   int byte = 0;
@@ -36,12 +36,13 @@ int single(const Bytes& bytes) {
 
 struct ForcedText {
   std::string text = {};
-  Bytes next = {};  // that can follow it
+  Bytes next = {};  // the bytes that can follow it
 };
 
 bool may_be_forced(const ConfigurationSet& set) { return !set.is_complete && set.members.size() <= kMaxMembers; }
 
-/// Each token of an answer asks, and at most places there is a choice: nothing is copied or stepped for these.
+/// Finds forced text. Each token of an answer asks, and at most places there is a choice: nothing is copied or stepped
+/// there.
 ForcedText find_text(const Automaton& automaton, CallStacks& stacks, const ConfigurationSet& from) {
   ForcedText forced;
   if (!may_be_forced(from)) return forced;
@@ -59,7 +60,7 @@ ForcedText find_text(const Automaton& automaton, CallStacks& stacks, const Confi
   return forced;
 }
 
-/// A token of the nodes [begin, end), whole subtrees, begins with `text` and one of the bytes.
+/// Whether a token in the nodes [begin, end), which are whole subtrees, begins with `text` and one of the bytes.
 bool may_grow(const TokenTrie& trie, std::uint32_t begin, std::uint32_t end, std::string_view text, const Bytes& next) {
   const auto child_with = [&trie](std::uint32_t first, std::uint32_t behind, auto&& is_it) {
     std::uint32_t child = first;
@@ -76,7 +77,7 @@ bool may_grow(const TokenTrie& trie, std::uint32_t begin, std::uint32_t end, std
   return child_with(begin, end, [&next](std::uint8_t byte) { return next.test(byte); }) < end;
 }
 
-/// A token begins with `text` and one of the bytes.
+/// Whether a token begins with `text` and one of the bytes.
 bool may_grow(const TokenTrie& trie, std::string_view text, const Bytes& next) {
   return std::ranges::any_of(
       trie.parts(), [&](const TokenTrie::Part& part) { return may_grow(trie, part.begin, part.end, text, next); });

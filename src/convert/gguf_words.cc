@@ -24,14 +24,14 @@ bool cuts_as(const PreTokenizerKind& kind, const std::vector<JsonCut>& cuts) {
   return true;
 }
 
-/// What happens to a text before its cuts, as GGUF's pre-tokenizers know it; none: something else happens.
+/// The change of a text before it is cut, as GGUF's pre-tokenizers name it; none: it is another change.
 std::optional<Normalization> normalization_of(const std::vector<TextStep>& steps) {
   if (steps.empty()) return Normalization::kNone;
   if (steps.size() > 1 || steps.front().kind != TextStep::Kind::kNormalize) return std::nullopt;
   return steps.front().form;
 }
 
-/// nullptr: no pre-tokenizer of GGUF does the same.
+/// The pre-tokenizer of GGUF that does the same; nullptr: there is none.
 const PreTokenizerKind* find_pre_tokenizer(const TokenizerJson& json) {
   const TokenizerJsonPipeline& pipeline = json.pipeline;
   const auto normalization = normalization_of(pipeline.normalizer);
@@ -48,8 +48,8 @@ std::string text_of(const MergeText& merge) { return fmt::format("{} {}", merge.
 
 constexpr std::string_view kSpace = "\u2581";
 
-/// Whether all that happens to a text before merging is that spaces become U+2581, and whether one comes in front of
-/// it; none: something else happens.
+/// Whether a space is put in front of a text, where the only change before merging is that spaces become U+2581; none:
+/// there are other changes.
 std::optional<bool> puts_space_in_front(const TokenizerJsonPipeline& pipeline) {
   std::vector<TextStep> steps = pipeline.normalizer;
   steps.insert(steps.end(), pipeline.word_steps.begin(), pipeline.word_steps.end());
@@ -78,7 +78,7 @@ std::string GgufWords::find_form(const TokenizerJson& json) {
   if (!in_front || json.unknown.become != UnknownCharacters::Become::kBytes || !json.pipeline.decodes_bytes)
     return "it is neither byte-level nor SentencePiece with bytes of unknown characters";
   puts_space_in_front_ = *in_front;
-  // Gemma 4's files have the list itself.
+  // Gemma 4's files have the list of merges itself.
   const auto architecture = model_.get_string("general.architecture");
   const bool has_merges = architecture && *architecture == "gemma4";
   const auto scores = has_merges ? std::nullopt : spm_scores(json, json.num_ids());

@@ -18,7 +18,7 @@ constexpr std::int32_t kMaxTensors = 1 << 18;
 constexpr std::size_t kMaxNameBytes = 256;
 constexpr std::string_view kSums = ".in_sum2", kCounts = ".counts";
 
-/// Columns that were hardly ever used still count so much, as a part of the mean: their weights may matter elsewhere.
+/// The least importance of a column, as a part of the mean: a hardly used column may matter elsewhere.
 constexpr float kLeastShare = 1e-6F;
 
 /// Makes all values positive. Error: one is negative or not finite.
@@ -74,8 +74,8 @@ Result<std::vector<float>> floats_of(const ModelSource& source, const SourceTens
   return values;
 }
 
-/// Sums over tokens to means: each matrix has a count of its own. A matrix that saw none says nothing: all its columns
-/// count the same.
+/// Turns sums over tokens into means; each matrix has its own count. Where a matrix saw no token, all its columns count
+/// the same.
 Result<void> divide(std::vector<float>& sums, std::span<const float> counts, const std::string& file,
                     std::string_view tensor) {
   if (counts.empty() || sums.empty() || sums.size() % counts.size() != 0)

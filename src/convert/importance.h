@@ -18,7 +18,7 @@ class Importance {
  public:
   /// Reads a file of either form. Errors name the file, the entry and its fault.
   static Result<Importance> load(const std::filesystem::path& path);
-  /// The bytes of a .dat file; `name` stands for its path in messages.
+  /// Reads the bytes of a .dat file; `name` stands for its path in messages.
   static Result<Importance> parse_dat(std::span<const std::byte> bytes, const std::string& name);
   static Result<Importance> from_source(const ModelSource& source);
 
@@ -28,7 +28,7 @@ class Importance {
   std::size_t num_tensors() const { return tensors_.size(); }
 
  private:
-  std::string name_;  // of the file
+  std::string name_;  // the file's name
   std::map<std::string, std::vector<float>, std::less<>> tensors_;
 };
 

@@ -12,10 +12,10 @@
 namespace octavo {
 namespace {
 
-constexpr std::uint64_t kPieceBytes = std::uint64_t{16} << 20;  // read at once; a row is never cut
-constexpr std::uint32_t kQuantizationVersion = 2;               // of ggml's formats since 2023
+constexpr std::uint64_t kPieceBytes = std::uint64_t{16} << 20;  // the bytes read at once; a row is never cut
+constexpr std::uint32_t kQuantizationVersion = 2;               // the version of ggml's formats since 2023
 
-/// The keys of the model, less those of its shards, and what says how it was quantized.
+/// The model's keys without those of its shards, and the keys that say how it was quantized.
 GgufHead head_of(const ModelSource& source, const std::vector<PlannedTensor>& plan, const QuantizeOptions& options) {
   GgufHead head;
   for (const auto& [key, value] : source.metadata())
@@ -103,7 +103,7 @@ class TensorConverter {
   std::span<const float> importance_;
   ThreadPool& pool_;
   std::vector<std::byte> input_, output_;
-  std::vector<float> rows_;  // one for each worker
+  std::vector<float> rows_;  // [workers] rows as floats
   std::mutex mutex_;
   std::size_t failed_row_ = 0;
   std::string failure_;

@@ -17,12 +17,12 @@ namespace octavo {
 
 struct QuantizeOptions {
   TypeRequest types;
-  const Importance* importance = nullptr;  // none: all columns count the same
-  std::string importance_name = {};        // the origin, which is written into the file
-  bool allow_requantize = false;           // whether weights that are quantized already may lose twice
+  const Importance* importance = nullptr;  // nullptr: all columns count the same
+  std::string importance_name = {};        // the origin of `importance`, which is written into the file
+  bool allow_requantize = false;           // whether quantized weights may be quantized again, with a second loss
   bool overwrite = false;
-  std::function<void(GgufHead& head)> add_keys = {};  // adds keys behind the model's own
-  /// Gets the bytes of the model that are done, and the bytes of all.
+  std::function<void(GgufHead& head)> add_keys = {};  // adds keys after the model's own
+  /// Is told the bytes of the model that are done, and the bytes of all.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress = {};
 };
 
@@ -31,8 +31,8 @@ struct QuantizeReport {
   std::map<DType, std::uint64_t> tensors;            // the number of tensors of each type
   std::map<std::uint64_t, std::uint64_t> fell_back;  // by row lengths: tensors that got a type of smaller blocks
   std::uint64_t num_weights = 0;
-  std::uint64_t bytes = 0;               // of the file
-  std::uint64_t without_importance = 0;  // tensors that were quantized and that the file of importance lacks
+  std::uint64_t bytes = 0;               // the bytes of the file
+  std::uint64_t without_importance = 0;  // the tensors that were quantized but that `importance` lacks
 };
 
 /// Writes `source` to `path`. Errors: those of plan_types() and GgufFileWriter; weights that are quantized already, if

@@ -10,11 +10,11 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kMostShared = 20;  // one token of so many may have a score that another has too
+constexpr std::size_t kMostShared = 20;  // at most one token in so many may share its score with another
 
 using Ids = std::unordered_map<std::string_view, TokenId>;
 
-/// Pairs of tokens that make `text`.
+/// The number of pairs of tokens that make `text`.
 std::size_t num_pairs(const Ids& ids, std::string_view text) {
   std::size_t count = 0;
   for (std::size_t at = utf8_announced_length(text.front()); at < text.size(); at += utf8_announced_length(text[at]))
@@ -40,7 +40,7 @@ std::optional<std::vector<float>> spm_scores(const TokenizerJson& json, std::siz
     made.push_back(to_size(found->second));
   }
   std::vector<float> scores(num_ids);
-  std::size_t num_tokens = 0, num_scores = 0, end = 0;  // of the pairs of one score
+  std::size_t num_tokens = 0, num_scores = 0, end = 0;  // the pairs of one score
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (i == end) ++num_scores;
     end = std::max(end, last[made[i]] + 1);
@@ -48,7 +48,7 @@ std::optional<std::vector<float>> spm_scores(const TokenizerJson& json, std::siz
     scores[made[i]] = -static_cast<float>(num_scores);
   }
   if (num_tokens - num_scores > num_tokens / kMostShared) return std::nullopt;
-  // A token that was added is cut out of a text before merging.
+  // An added token is cut out of a text before merging.
   for (const JsonAddedToken& token : json.added_tokens)
     if (to_size(token.id) < json.tokens.size()) ids.erase(json.tokens[to_size(token.id)]);
   for (const auto& [token, id] : ids)

@@ -1,4 +1,4 @@
-// Scores of tokens, with which SentencePiece merges as the merge list of a tokenizer.json does.
+// The scores of tokens with which SentencePiece merges as the merge list of a tokenizer.json does.
 //
 // SentencePiece merges whatever two tokens make a third, the best score first; `transformers` writes all such pairs
 // into the list, by the score of the token they make (convert_slow_tokenizer.py, generate_merges). This undoes that.
@@ -11,8 +11,8 @@
 
 namespace octavo {
 
-/// A score for each of `num_ids` tokens, 0 for those that no merge makes; tokens whose pairs are mixed with each other
-/// share one. None: the list is of another kind: a pair is missing, or too many tokens would share a score.
+/// A score for each of `num_ids` tokens, 0 for those that no merge makes; tokens whose pairs are interleaved share one.
+/// None: the list is of another kind: a pair is missing, or too many tokens would share a score.
 std::optional<std::vector<float>> spm_scores(const TokenizerJson& json, std::size_t num_ids);
 
 }  // namespace octavo

@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-// Q4_K and Q5_K are other names of the medium mixes, as llama.cpp has it.
+// Q4_K and Q5_K are other names for the medium mixes, as in llama.cpp.
 constexpr TypeMix kMixes[] = {
     {.name = "F32", .base = DType::kF32, .file_type = 0},
     {.name = "F16", .base = DType::kF16, .file_type = 1},
@@ -31,7 +31,7 @@ constexpr TypeMix kMixes[] = {
     {.name = "Q2_0", .base = DType::kQ2_0, .file_type = 41},
 };
 
-/// The first and last eighth of the layers, and every third between.
+/// Whether a layer is in the first or the last eighth of the layers, or is every third one between.
 bool is_sensitive(std::uint64_t layer, std::uint64_t num_layers) {
   const std::uint64_t eighth = num_layers / 8;
   return layer < eighth || layer >= 7 * num_layers / 8 || (layer - eighth) % 3 == 2;
@@ -41,10 +41,10 @@ bool is_embedding(std::string_view name) {
   return name == tensor_names::kEmbedding || name == tensor_names::kPerLayerTable;
 }
 
-/// A mixture of the size of Mixtral 8x7B: its attention is a small part of it and is kept better.
+/// Whether a mixture is of the size of Mixtral 8x7B: its attention is a small part, which is kept better.
 bool has_eight_experts(const MixModel& model) { return model.num_experts == 8; }
 
-/// A dense model of 80 layers in which heads share values: the value tensors are small beside the rest.
+/// Whether a model is dense with 80 layers whose heads share values: its value tensors are small beside the rest.
 bool is_of_70b(const MixModel& model) {
   return model.num_layers == 80 && model.num_experts == 0 && model.num_kv_heads < model.num_heads;
 }

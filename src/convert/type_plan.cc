@@ -13,16 +13,17 @@ namespace octavo {
 namespace {
 
 constexpr std::size_t kMaxPatternBytes = 1024;
-constexpr std::uint64_t kMaxRow = std::uint64_t{1} << 24;  // weights; real rows have some ten thousand
+constexpr std::uint64_t kMaxRow = std::uint64_t{1}
+                                  << 24;  // the most weights of a row; real ones have some ten thousand
 
-/// None for a tensor of no layer.
+/// The layer of a tensor; none for a tensor of no layer.
 std::optional<std::uint64_t> layer_of(std::string_view name) {
   const auto of_layer = tensor_names::split(name);
   if (!of_layer) return std::nullopt;
   return static_cast<std::uint64_t>(of_layer->layer);
 }
 
-/// A number of the model's architecture, or the first of a list of them; 0 if it has none.
+/// A number of the model's architecture, or the first number of a list; 0: it has none.
 std::uint64_t number_of(const ModelSource& source, std::string_view suffix) {
   const auto architecture = source.get_string("general.architecture");
   if (!architecture) return 0;
@@ -32,7 +33,7 @@ std::uint64_t number_of(const ModelSource& source, std::string_view suffix) {
   return numbers && !numbers->empty() && numbers->front() > 0 ? static_cast<std::uint64_t>(numbers->front()) : 0;
 }
 
-/// The rules of a mix with the model that they are asked about.
+/// The rules of a mix for one model.
 class MixRules {
  public:
   MixRules(const ModelSource& source, const TypeRequest& request) : request_(request) {
@@ -83,7 +84,7 @@ Result<TypeOverride> TypeOverride::parse(const std::string& text) {
     return fail("found '{}', expected PATTERN=TYPE such as ffn_down=Q6_K", text);
   const std::string type = text.substr(equals + 1);
   const auto mix = find_type_mix(type);
-  // The name of a mix is no type, but Q4_K and Q5_K name both.
+  // A mix's name is not a type's, except for Q4_K and Q5_K, which name both.
   if (!mix || mix->name.ends_with("_M") || mix->name.ends_with("_S"))
     return fail("found type '{}', expected one of {}", type, written_dtype_names());
   std::string pattern = text.substr(0, equals);

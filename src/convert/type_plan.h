@@ -1,4 +1,4 @@
-// The type of each tensor of a model that is to be written: a mix, and what was asked for by name.
+// The type of each tensor of a model that is to be written, by a mix and by what was asked for by name.
 #pragma once
 
 #include <regex>
@@ -10,21 +10,21 @@
 
 namespace octavo {
 
-/// Tensors whose names have a part that matches get this type in place of the mix's.
+/// The type of tensors whose names match in part, in place of the mix's.
 struct TypeOverride {
   std::string pattern;  // the text as it was given
   std::regex regex;     // ECMAScript
   DType type;
 
-  /// Reads "PATTERN=TYPE". Error: another form, a pattern that is no expression, a type that cannot be written.
+  /// Reads "PATTERN=TYPE". Error: another form, a pattern that is no regular expression, a type that cannot be written.
   static Result<TypeOverride> parse(const std::string& text);
 };
 
 struct TypeRequest {
   TypeMix mix;
-  bool pure = false;                         // all tensors that a mix looks at get its base
-  std::vector<TypeOverride> overrides = {};  // overrides; where several match, the first counts
-  bool keep_quantized = false;               // tensors that are quantized already stay as they are
+  bool pure = false;                         // whether all tensors that a mix covers get its base type
+  std::vector<TypeOverride> overrides = {};  // where several match, the first counts
+  bool keep_quantized = false;               // whether tensors that are quantized already stay as they are
 };
 
 struct PlannedTensor {

@@ -57,9 +57,8 @@ void Assistant::begin(const GuessBatch& batch) {
   }
 }
 
-/// The input of the layers, into the stream. Queries are turned as those of the position behind the last key, that of
-/// `rows`, whatever the round; and see the keys up to the last one, of which a window holds one less than of a row with
-/// a key of its own.
+/// Computes the layers' input into the stream. In every round, queries have the position of the last key, that of
+/// `rows`, and see the keys up to that one: in a window one key fewer than a row with a key of its own.
 void Assistant::embed(const Batch& rows, const Batch& ahead) {
   const int count = ahead.num_rows();
   context_.enter(StepPart::kEmbedding);
@@ -107,7 +106,7 @@ void Assistant::layer(int index) {
        .next = is_last ? Norm{.weight = weights_.output_norm, .quantize = quantize} : mixer_norm(index + 1)});
 }
 
-/// Words are chosen by the normed rows, which are projected back for the next guesses.
+/// Chooses words by the normed rows, which are projected back for the next guesses.
 void Assistant::finish() {
   const int count = rows_.count();
   const Product product{&weights_.assistant.post_projection, behind_.data()};

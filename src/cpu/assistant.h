@@ -1,4 +1,4 @@
-// The assistant of a model: a second, small one that guesses what follows, and whose layers have no keys and values of
+// The assistant of a model: a second, small model that guesses what follows. Its layers have no keys and values of
 // their own: they attend over those of the model's last layers (gemma4-assistant).
 //
 //     row of token t behind p tokens = projection of [embedding of t, hidden row of position p - 1], both of the model
@@ -31,13 +31,13 @@ struct AssistantModel {
 
 class Assistant {
  public:
-  /// `model`, whose config and weights are given, is the one that it guesses for. All references must outlive it.
+  /// `config` and `weights` are those of the model that it guesses for. All references must outlive it.
   Assistant(const AssistantModel& assistant, const ModelConfig& config, const Weights& weights, const KvArena& kv,
             const KernelTable& kernels, ThreadPool& pool);
 
   /// Keeps the hidden rows of a batch's first `count` rows of logits, which are in the model's stream.
   void keep_hidden(ResidualStream& stream, int count);
-  /// The guesses of a batch of guesses, one sequence's behind another's.
+  /// The guesses for a batch, sequence by sequence.
   std::span<const GuessedToken> guess(const GuessBatch& batch);
 
  private:
@@ -55,17 +55,17 @@ class Assistant {
   const int model_width_;
   const float model_embedding_scale_, model_epsilon_;
   ComputeContext context_;
-  PanelScratch model_scratch_;  // for rows of the model's embedding
+  PanelScratch model_scratch_;  // for rows of the model's embedding matrix
   ResidualStream stream_;
   StepRows rows_;
   AttentionMixer attention_;
   DenseFfn dense_ffn_;
   GuessRounds rounds_;
-  Batch standing_;               // the rows under way, at the position of their last key
+  Batch standing_;               // the rows to compute, at the position of their last key
   AlignedBuffer<float> kept_;    // [kMaxLogitRows, model width] hidden rows of the last batch
-  AlignedBuffer<float> hidden_;  // the same, of each sequence's last guess
+  AlignedBuffer<float> hidden_;  // [kMaxLogitRows, model width] hidden rows of each sequence's last guess
   AlignedBuffer<float> pairs_;   // [kMaxLogitRows, 2 model width]
-  AlignedBuffer<float> behind_;  // [kMaxLogitRows, model width] hidden rows of the guesses under way
+  AlignedBuffer<float> behind_;  // [kMaxLogitRows, model width] hidden rows of the guesses being made
   AlignedBuffer<float> logits_;  // [kMaxLogitRows, vocab_size]
 };
 

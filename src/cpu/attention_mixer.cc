@@ -3,18 +3,34 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "base/error.h"
 #include "base/to_size.h"
 #include "model/largest.h"
 
 namespace octavo {
+namespace {
+
+/// The largest number(spec) of layers with latent attention; 0: there are none.
+template <class Number>
+int largest_of_latent(const ModelConfig& config, const Number& number) {
+  return largest<AttentionSpec>(config.layers,
+                                [&](const AttentionSpec& spec) { return spec.latent ? std::invoke(number, spec) : 0; });
+}
+
+}  // namespace
+
 bool AttentionMixer::reads_int8(const AttentionWeights& w) {
-  return w.q.reads_int8() || w.k.reads_int8() || w.v.reads_int8() || w.gate.reads_int8();
+  const bool q_reads_input = !is_present(w.latent.q_down);
+  return (q_reads_input && w.q.reads_int8()) || w.latent.q_down.reads_int8() || w.k.reads_int8() || w.v.reads_int8() ||
+         w.gate.reads_int8();
 }
 
 int AttentionMixer::max_cols(const ModelConfig& config) {
-  return largest<AttentionSpec>(config.layers, &AttentionSpec::q_width);
+  return largest<AttentionSpec>(config.layers, [](const AttentionSpec& spec) {
+    return std::max({spec.q_width(), spec.result_width(), spec.latent ? spec.latent->q_rank : 0});
+  });
 }
 
 AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights, const KvArena& kv,
@@ -25,15 +41,22 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
       kv_(kv),
       layers_(config.layers.size()),
       ropes_(context.math, context.max_rows),
-      q_(context.make_rows(max_cols(config))),
-      attended_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::result_width))),
+      q_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::q_width))),
+      attended_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::attended_width))),
       gated_q_(context.make_rows(largest<AttentionSpec>(
           config.layers, [](const AttentionSpec& spec) { return spec.gated_output ? spec.q_rows() : 0; }))),
       gate_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::gate_rows))),
       k_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::k_width))),
       v_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::v_width))),
       ones_(to_size(largest<AttentionSpec>(config.layers,
-                                           [](const AttentionSpec& spec) { return spec.v_norm ? spec.v_dim() : 0; }))) {
+                                           [](const AttentionSpec& spec) {
+                                             return std::max(spec.v_norm ? spec.v_dim() : 0,
+                                                             spec.qk_norm_is_plain ? spec.head_dim : 0);
+                                           }))),
+      q_low_(context.make_rows(largest_of_latent(config, [](const AttentionSpec& s) { return s.latent->q_rank; }))),
+      q_plain_(context.make_rows(largest_of_latent(config, &AttentionSpec::q_rows))),
+      values_(context.make_rows(largest_of_latent(config, &AttentionSpec::result_width))),
+      head_products_(config, weights, context, layers) {
   std::ranges::fill(ones_.span(), 1.0F);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const AttentionSpec* spec = config.layers[i].attention();
@@ -49,7 +72,7 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
 }
 
 std::size_t AttentionMixer::find_plan(int group, const AttentionSpec& spec) {
-  const AttentionReach reach{.window = spec.window, .is_causal = spec.is_causal};
+  const AttentionReach reach{.window = spec.window, .is_causal = spec.is_causal, .is_chunked = spec.is_chunked};
   const AttentionPlan::Shape shape{.num_heads = spec.num_heads,
                                    .num_kv_heads = spec.num_kv_heads,
                                    .k_dim = spec.head_dim,
@@ -89,7 +112,7 @@ void AttentionMixer::write_state(int index, const StepRows& rows) {
   const Layer& layer = layers_[to_size(index)];
   const std::array<Product, 2> products = {{{&layer.weights->k, k_.data()}, {&layer.weights->v, v_.data()}}};
   context_.enter(StepPart::kMixerInput);
-  context_.multiply(std::span(products).first(layer.spec->v_is_k ? 1 : 2), stream_.input(), rows.count());
+  context_.multiply(std::span(products).first(layer.spec->has_v() ? 2 : 1), stream_.input(), rows.count());
   context_.enter(StepPart::kPositions);
   context_.for_rows_apart(rows.count(), [&](std::int64_t row, int) { write_kv(layer, rows, row); });
 }
@@ -99,34 +122,89 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
   const AttentionWeights& w = *layer.weights;
   const int count = rows.count();
   const bool writes = !layer.spec->borrows_from && !state_written;
-  float* q = layer.spec->gated_output ? gated_q_.data() : q_.data();
-  std::array<Product, 4> products;
-  std::size_t num_products = 0;
-  products[num_products++] = {&w.q, q};
-  if (layer.spec->output_gate) products[num_products++] = {&w.gate, gate_.data()};
-  if (writes) products[num_products++] = {&w.k, k_.data()};
-  if (writes && !layer.spec->v_is_k) products[num_products++] = {&w.v, v_.data()};
   context_.enter(StepPart::kMixerInput);
-  context_.multiply(std::span(products).first(num_products), stream_.input(), count);
+  multiply_inputs(layer, count, writes);
   context_.enter(StepPart::kPositions);
   context_.for_rows_apart(count, [&](std::int64_t row, int) {
-    finish_q(layer, rows, row);
+    if (!layer.spec->latent) finish_q(layer, rows, row);
     if (writes) write_kv(layer, rows, row);
   });
+  if (layer.spec->latent) make_latent_q(layer, rows);
   context_.enter(StepPart::kAttention);
   attend(layer);
+  const float* result = attended_.data();
+  if (layer.spec->latent) result = multiply_values(layer, count);
   context_.enter(StepPart::kRows);
   const std::int64_t width = layer.spec->result_width();
   if (layer.spec->gated_output || layer.spec->output_gate)
     context_.for_rows_apart(count, [&](std::int64_t row, int) { gate_attended(*layer.spec, row); });
-  if (w.o.reads_int8()) stream_.quantize_rows(attended_.data(), width, count);
+  if (w.o.reads_int8()) stream_.quantize_rows(result, width, count);
   const Product output{&w.o, stream_.h()};
   context_.enter(StepPart::kMixerOutput);
-  context_.multiply({&output, 1}, stream_.quantized(attended_.data(), width), count);
+  context_.multiply({&output, 1}, stream_.quantized(result, width), count);
   context_.enter(StepPart::kRows);
   stream_.finish_rows(epilogue, count, [&](std::int64_t row) {
     if (w.o_bias != nullptr) context_.kernels.add(stream_.h() + row * config_.width, w.o_bias, config_.width);
   });
+}
+
+void AttentionMixer::multiply_inputs(const Layer& layer, int rows, bool writes) {
+  const AttentionWeights& w = *layer.weights;
+  std::array<Product, 4> products;
+  std::size_t num_products = 0;
+  if (is_present(w.latent.q_down)) {
+    products[num_products++] = {&w.latent.q_down, q_low_.data()};
+  } else {
+    float* q = layer.spec->latent ? q_plain_.data() : layer.spec->gated_output ? gated_q_.data() : q_.data();
+    products[num_products++] = {&w.q, q};
+  }
+  if (layer.spec->output_gate) products[num_products++] = {&w.gate, gate_.data()};
+  if (writes) products[num_products++] = {&w.k, k_.data()};
+  if (writes && layer.spec->has_v()) products[num_products++] = {&w.v, v_.data()};
+  context_.multiply(std::span(products).first(num_products), stream_.input(), rows);
+}
+
+void AttentionMixer::make_latent_q(const Layer& layer, const StepRows& rows) {
+  const AttentionWeights& w = *layer.weights;
+  const AttentionSpec& spec = *layer.spec;
+  const LatentSpec& latent = *spec.latent;
+  const int count = rows.count();
+  if (is_present(w.latent.q_down)) {
+    const std::int64_t rank = latent.q_rank;
+    context_.for_rows_apart(count, [&](std::int64_t row, int) {
+      float* low = q_low_.data() + row * rank;
+      context_.kernels.rms_norm(low, w.latent.q_norm, rank, config_.norm_epsilon, low);
+    });
+    if (w.q.reads_int8()) stream_.quantize_rows(q_low_.data(), rank, count);
+    const Product q{&w.q, q_plain_.data()};
+    context_.enter(StepPart::kMixerInput);
+    context_.multiply({&q, 1}, stream_.quantized(q_low_.data(), rank), count);
+    context_.enter(StepPart::kPositions);
+  }
+  const std::int64_t width = spec.q_width(), plain_width = spec.q_rows();
+  const RopeTable& rope = ropes_[layer.rope];
+  context_.for_rows_apart(count, [&](std::int64_t row, int) {
+    const std::int64_t batch_row = rows.batch_row(row);
+    float* plain = q_plain_.data() + row * plain_width;
+    float* rotated = q_.data() + row * width + latent.rank;
+    const float scale = score_scale(spec, context_.math, rows.batch().positions[to_size(batch_row)]);
+    context_.kernels.scale(plain, scale, plain_width);
+    for (int head = 0; head < spec.num_heads; ++head, plain += latent.q_dim(), rotated += spec.head_dim) {
+      std::copy_n(plain + latent.plain_dim, latent.rotated_dim, rotated);
+      rope.rotate(context_.kernels, batch_row, rotated);
+    }
+  });
+  context_.enter(StepPart::kMixerInput);
+  head_products_.multiply(w.latent.keys, {q_plain_.data(), plain_width, latent.q_dim()}, count,
+                          {q_.data(), width, spec.head_dim});
+}
+
+const float* AttentionMixer::multiply_values(const Layer& layer, int rows) {
+  const AttentionSpec& spec = *layer.spec;
+  context_.enter(StepPart::kMixerOutput);
+  head_products_.multiply(layer.weights->latent.values, {attended_.data(), spec.attended_width(), spec.v_dim()}, rows,
+                          {values_.data(), spec.result_width(), spec.latent->value_dim});
+  return values_.data();
 }
 
 void AttentionMixer::gate_attended(const AttentionSpec& spec, std::int64_t row) {
@@ -177,16 +255,27 @@ void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int
   const int k_width = layer.spec->k_width(), v_width = layer.spec->v_width();
   float* k = k_.data() + row * k_width;
   float* v = v_.data() + row * v_width;
-  if (w.k_bias != nullptr) context_.kernels.add(k, w.k_bias, k_width);
-  if (w.v_bias != nullptr) context_.kernels.add(v, w.v_bias, v_width);
-  finish_v(layer, k, v);
-  norm_and_rope(layer, row, w.k_norm, layer.spec->num_kv_heads, k);
+  if (layer.spec->latent) {
+    finish_latent(layer, row, k);
+    v = k;  // the latent
+  } else {
+    if (w.k_bias != nullptr) context_.kernels.add(k, w.k_bias, k_width);
+    if (w.v_bias != nullptr) context_.kernels.add(v, w.v_bias, v_width);
+    finish_v(layer, k, v);
+    norm_and_rope(layer, row, w.k_norm, layer.spec->num_kv_heads, k);
+  }
   const KvLayer kv = kv_.layer(layer.place.group, layer.place.index);
   const Batch::Group& tables = rows.batch().groups[to_size(layer.place.group)];
   const int position = rows.batch().positions[to_size(row)];
   const int first_block = tables.block_begin[to_size(rows.sequence_of(row))];
   const std::int32_t block = tables.block_ids[to_size(first_block + position / kv.block_size)];
   context_.kernels.write_kv[to_size(kv_.layout().type)](kv, block, position % kv.block_size, k, v);
+}
+
+void AttentionMixer::finish_latent(const Layer& layer, std::int64_t row, float* k) {
+  const int rank = layer.spec->latent->rank;
+  context_.kernels.rms_norm(k, layer.weights->latent.norm, rank, config_.norm_epsilon, k);
+  ropes_[layer.rope].rotate(context_.kernels, row, k + rank);
 }
 
 void AttentionMixer::finish_v(const Layer& layer, const float* k, float* v) {
@@ -203,6 +292,7 @@ void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, c
   const int dim = spec.head_dim, all = num_heads * dim;
   const RopeTable& rope = ropes_[layer.rope];
   const KernelTable& kernels = context_.kernels;
+  if (spec.qk_norm_is_plain) norm = ones_.data();
   if (norm != nullptr && spec.qk_norm_is_whole) kernels.rms_norm(heads, norm, all, config_.norm_epsilon, heads);
   const bool of_each = norm != nullptr && !spec.qk_norm_is_whole;
   const auto norm_head = [&](float* head) {

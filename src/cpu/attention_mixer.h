@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attention/attention_plan.h"
+#include "cpu/head_products.h"
 #include "cpu/residual_stream.h"
 #include "cpu/weights.h"
 #include "kv/kv_arena.h"
@@ -54,6 +55,15 @@ class AttentionMixer {
   };
 
   std::size_t find_plan(int group, const AttentionSpec& spec);
+  /// The products of the normed rows: Q, or what it is made of, the gate, and K and V where the layer writes them.
+  void multiply_inputs(const Layer& layer, int rows, bool writes);
+  /// Q of a latent attention, from what multiply_inputs() has made: each head's part that meets the latent, and what is
+  /// rotated behind it.
+  void make_latent_q(const Layer& layer, const StepRows& rows);
+  /// The norm of the latent, and the rotation of the part that all heads share.
+  void finish_latent(const Layer& layer, std::int64_t row, float* k);
+  /// The results of latent attention's heads, [rows, result_width].
+  const float* multiply_values(const Layer& layer, int rows);
   void finish_q(const Layer& layer, const StepRows& rows, std::int64_t row);
   /// The result of attention as the output matrix reads it.
   void gate_attended(const AttentionSpec& spec, std::int64_t row);
@@ -75,11 +85,15 @@ class AttentionMixer {
   std::vector<GroupPlan> plans_;
   RopeTables ropes_;
   std::vector<AttentionSequence> sequences_;  // scratch of plan()
-  AlignedBuffer<float> q_, attended_;         // [rows, q_width]
+  AlignedBuffer<float> q_, attended_;         // [rows, q_width], [rows, attended_width]
   AlignedBuffer<float> gated_q_;              // [rows, q_rows] where outputs are gated: each head's q and gate
   AlignedBuffer<float> gate_;                 // [rows, gate_rows]
   AlignedBuffer<float> k_, v_;                // [rows, kv_width]
   AlignedBuffer<float> ones_;                 // [head_dim] the weights of norms that have none
+  // Of latent attention: the row that Q is made of, [rows, q_rank]; heads before they meet the latent, [rows, q_rows];
+  // and behind their values' products, [rows, result_width].
+  AlignedBuffer<float> q_low_, q_plain_, values_;
+  HeadProducts head_products_;
 };
 
 }  // namespace octavo

@@ -14,8 +14,8 @@
 
 namespace octavo {
 
-/// out = activation(gate, up), element by element; `up` is null for a function of the gate alone. None for xIELU, which
-/// has numbers (KernelTable::xielu).
+/// out = activation(gate, up), element by element; `up` is null where the activation is of the gate alone. xIELU has
+/// none, as its numbers are parameters (KernelTable::xielu).
 using ActivateFn = void (*)(const float* gate, const float* up, std::int64_t n, float* out);
 inline ActivateFn activation_of(const KernelTable& kernels, Activation activation) {
   switch (activation) {
@@ -29,33 +29,33 @@ inline ActivateFn activation_of(const KernelTable& kernels, Activation activatio
   return nullptr;
 }
 
-/// Owned by the transformer, which its parts do not outlive. One thread calls it, inside a pool step.
+/// Owned by the transformer, which outlives the parts that use it. One thread calls it, inside a pool step.
 struct ComputeContext {
   const KernelTable& kernels;
   ThreadPool& pool;
   PanelScratch scratch;
-  int max_rows;  // of one step
+  int max_rows;  // the most rows of one step
   Math math = Math();
 
-  /// The time of the step from now on belongs to `part`.
+  /// Counts the step's time from now on for `part`.
   void enter(StepPart part) const { pool.enter(part); }
 
   /// A buffer of rows: [max_rows, cols].
   AlignedBuffer<float> make_rows(int cols) const { return AlignedBuffer<float>(to_size(max_rows) * to_size(cols)); }
   QuantizedRows make_quantized_rows(int cols) const { return {max_rows, cols, kernels.tile_rows}; }
 
-  /// Calls body(row, worker) for each row, on all threads. The rows of a row tile are one thread's: two would write the
+  /// Calls body(row, worker) for each row, on all threads. One thread has all rows of a row tile: two would write the
   /// same cache lines.
   template <class Body>
   void for_rows(int rows, const Body& body) {
     for_pieces(rows, kRowGrain, body);
   }
-  /// The same where rows share nothing that is written, so that few are divided among the threads.
+  /// Does the same where rows share no memory that is written: so even few rows are divided among the threads.
   template <class Body>
   void for_rows_apart(int rows, const Body& body) {
     for_pieces(rows, are_few(rows) ? to_size((rows + pool.num_threads() - 1) / pool.num_threads()) : kRowGrain, body);
   }
-  /// Whether for_rows() leaves threads without rows that for_rows_apart() would give them.
+  /// Whether for_rows() would leave threads idle to which for_rows_apart() gives rows.
   bool are_few(int rows) const { return rows > 1 && to_size(rows) < kRowGrain * to_size(pool.num_threads()); }
 
   void multiply(std::span<const Product> products, const ActivationRows& x, int rows) {
@@ -70,7 +70,7 @@ struct ComputeContext {
     });
   }
 
-  // Rows whose small operations are one piece: at most eight are a row tile.
+  // How many rows a thread takes at once: as many as a row tile may have.
   static constexpr std::size_t kRowGrain = 8;
 };
 

@@ -1,8 +1,7 @@
-// The inputs of a short causal convolution over a sequence: its rows of a step, and in front of them those that its
-// state keeps.
+// The inputs of a short causal convolution over a sequence: its rows in a step, and the earlier ones in its state.
 //
-// A row's result is made of the same inputs in the same order however the sequence came, so a state has the same bits
-// for every chunking. Plain values.
+// A row's result is made of the same inputs in the same order however the sequence is cut into chunks, and so are the
+// bits of a state. Plain values.
 #pragma once
 
 #include <algorithm>
@@ -16,22 +15,22 @@
 
 namespace octavo {
 
-/// The inputs of `width` channels, of more that lie beside each other.
+/// The inputs of `width` neighbouring channels out of all that a row has.
 struct ConvolutionRows {
-  const float* rows;    // of the step, all sequences', `stride` floats apart
-  const float* zeros;   // [width] the inputs before a sequence
-  std::int64_t stride;  // of the state's inputs as well
+  const float* rows;    // the rows of all sequences in the step, `stride` floats apart
+  const float* zeros;   // [width] the inputs before a sequence begins
+  std::int64_t stride;  // the stride of the state's inputs, too
   std::int64_t width;
   int taps;
 
-  using Inputs = std::array<const float*, kMaxConvolutionTaps>;  // [taps], the last one of the row itself
+  using Inputs = std::array<const float*, kMaxConvolutionTaps>;  // [taps]; the last one is the row's own
 
-  /// The inputs of a row of a sequence, whose state has `before`, [taps - 1].
+  /// The inputs for a row of a sequence; `before`: those that its state keeps, [taps - 1].
   Inputs of_row(const RecurrentRows::Range& range, const float* before, std::int64_t row) const {
     Inputs x{};
     const auto history = taps - 1, own = static_cast<int>(row - range.first_row);
     for (int tap = 0; tap < taps; ++tap) {
-      const int at = own - history + tap;  // among the sequence's rows of the step
+      const int at = own - history + tap;  // an index of the sequence's rows in the step
       const float* earlier = range.begins ? zeros : before + (history + at) * stride;
       x[to_size(tap)] = at >= 0 ? rows + (range.first_row + at) * stride : earlier;
     }

@@ -36,7 +36,7 @@ Result<void> check_options(const EngineOptions& options, const ModelSource& sour
   return {};
 }
 
-/// Int8 activations work on rows that are whole blocks of 32.
+/// Checks that rows are whole blocks of 32, as int8 activations need.
 Result<void> check_widths(const ModelSource& source, const WeightList& list) {
   for (const ListedMatrix& m : list.matrices)
     if (m.is_quantized() && m.cols % kActBlock != 0)
@@ -70,7 +70,8 @@ Result<AssistantModel> load_assistant(AssistantRequest& assistant, const KernelT
   return AssistantModel{.config = std::move(assistant.config), .weights = std::move(weights)};
 }
 
-/// If neither the engine nor the budget names an amount: half of what is free, as if others had filled theirs.
+/// Takes KV memory. Where neither the engine nor the budget names an amount: half of what is free, once what other
+/// engines have taken counts as used.
 Result<MemoryBudget::Lease> lease_of(MemoryBudget& budget, std::uint64_t wanted, std::uint64_t mapped_bytes) {
   if (wanted != 0) return budget.take(wanted);
   if (budget.total() != 0) return budget.take_rest();
@@ -103,7 +104,7 @@ Result<void> CpuRunner::take_kv_memory(const RunnerRequest& request) {
   if (options.max_context > fitting)
     return fail("max_context is {} tokens, but a KV memory of {} bytes holds {}", options.max_context,
                 info_.kv_memory_bytes, fitting);
-  if (options.kv_layout == KvLayout::kPaged) kv_lease_.shrink(info_.room.bytes());  // the other grows to all of it
+  if (options.kv_layout == KvLayout::kPaged) kv_lease_.shrink(info_.room.bytes());  // the other layout may grow to it
   info_.max_context = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting));
   info_.max_rows = config_.is_encoder ? std::max(options.max_step_tokens, wanted_context) : options.max_step_tokens;
   return {};
@@ -155,8 +156,7 @@ void CpuRunner::finish_info(const RunnerRequest& request) {
   info_.head_pooling = config_.head.pooling;
   info_.num_token_types = config_.num_token_types;
   info_.is_encoder = config_.is_encoder;
-  info_.weight_bytes = need.vector_bytes + (request.options.repack ? need.packed_bytes : need.mapped_bytes) +
-                       (assistant_ ? assistant_->weights.total_bytes() : 0);
+  info_.weight_bytes = need.bytes(request.options.repack) + (assistant_ ? assistant_->weights.total_bytes() : 0);
   info_.mapped_weight_bytes = mapped_bytes();
   info_.weight_bytes_per_token = weight_bytes_per_token(request.weights, request.options.repack);
   info_.content_hash = weights_.content_hash();
@@ -214,7 +214,7 @@ void CpuRunner::compute(const Batch& batch, const GuessBatch* guesses, BatchOutc
   outcome.is_refused = true;
 }
 
-/// False where there is no memory.
+/// Computes a batch, or guesses. False: there is no memory.
 bool CpuRunner::compute_rows(const Batch& batch, const GuessBatch* guesses) {
   if (!fault_.empty()) return false;
   OCTAVO_CHECK(batch.num_rows() <= info_.max_rows, "{} rows, room for {}", batch.num_rows(), info_.max_rows);
@@ -231,7 +231,7 @@ bool CpuRunner::compute_rows(const Batch& batch, const GuessBatch* guesses) {
   return true;
 }
 
-// Logits that are no numbers end the requests that wait for them.
+// Where the device fails, all logits are NaN, which ends the requests that wait for them.
 std::span<const float> CpuRunner::logits(int first, int count) try {
   return transformer_->logits(first, count);
 } catch (const DeviceError& error) {

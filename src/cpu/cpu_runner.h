@@ -1,5 +1,5 @@
-// A model whose ends are the processor's, behind the ModelRunner seam: weights, KV memory, and a row of stages, those
-// of the processor and one of another device where there is one.
+// The ModelRunner whose model begins and ends on the processor: weights, KV memory, and a row of stages, those of the
+// processor and one of another device where there is one.
 //
 // Owned by the engine, used by one thread at a time; its work is shared out over the engine's pool.
 #pragma once
@@ -18,9 +18,10 @@ namespace octavo {
 
 class CpuRunner final : public ModelRunner {
  public:
-  /// Loads the model and takes all memory it will ever use, that of the KV cache as room only, which fills as it is
-  /// used. Errors name the key, tensor or option. Throws std::system_error where the system refuses a thread.
-  /// `make_stage` makes a stage of layers that lie elsewhere, of whose weights none stay here; empty: all are here.
+  /// Loads the model and allocates all memory that it will ever use; that of the KV cache is reserved, and fills with
+  /// use. Errors name the key, tensor or option. Throws std::system_error where the system refuses a thread.
+  /// `make_stage` makes a stage of layers on another device, whose weights are not kept here; empty: all layers are
+  /// here.
   static Result<std::unique_ptr<CpuRunner>> load(RunnerRequest request, const MakeStage& make_stage = {});
 
   const RunnerInfo& info() const override { return info_; }
@@ -31,7 +32,7 @@ class CpuRunner final : public ModelRunner {
     guess_batch_ = &batch;
   }
   BlockMemory* block_memory() override { return transformer_->block_memory(); }
-  /// All work is done here.
+  /// Does all of the work.
   BatchOutcome wait() override;
   std::span<const float> logits(int first, int count) override;
   std::span<const float> hidden_rows(int first, int count) override;
@@ -39,12 +40,12 @@ class CpuRunner final : public ModelRunner {
 
  private:
   explicit CpuRunner(ModelConfig config) : config_(std::move(config)) {}
-  // Loading, in this order; KV memory comes before the weights where a stage must know it.
+  // The steps of loading, in this order; KV memory is taken before the weights where a stage must know its size.
   Result<void> take_kv_memory(const RunnerRequest& request);
   Result<void> load_weights(RunnerRequest& request, const MakeStage& make_stage);
   Result<void> make_stages(const RunnerRequest& request);
   void finish_info(const RunnerRequest& request);
-  /// Weights that stay in the mapped file.
+  /// The bytes of weights that stay in the mapped file.
   std::uint64_t mapped_bytes() const;
 
   void compute(const Batch& batch, const GuessBatch* guesses, BatchOutcome& outcome);
@@ -54,13 +55,13 @@ class CpuRunner final : public ModelRunner {
   Weights weights_;
   std::optional<AssistantModel> assistant_;
   MemoryBudget::Lease kv_lease_;
-  const Batch* batch_ = nullptr;             // begun
-  const GuessBatch* guess_batch_ = nullptr;  // that the rows belong to; null: all layers are computed
-  std::span<const GuessedToken> guesses_;    // of the last batch of guesses
+  const Batch* batch_ = nullptr;             // the batch that was begun
+  const GuessBatch* guess_batch_ = nullptr;  // the guesses that the batch belongs to; null: all layers are computed
+  std::span<const GuessedToken> guesses_;    // the last batch of guesses
   RunnerInfo info_;
-  std::string fault_;                    // of the other device
-  std::vector<float> no_logits_;         // in place of those that it owes
-  std::unique_ptr<DeviceStage> device_;  // null: all layers are here
+  std::string fault_;                    // the error of the other device
+  std::vector<float> no_logits_;         // NaNs in place of logits that the device owes
+  std::unique_ptr<DeviceStage> device_;  // null: all layers are on the processor
   std::unique_ptr<Transformer> transformer_;
 };
 

@@ -37,7 +37,8 @@ void DenseFfn::compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int r
                   .int8 = int8 ? gated_int8_.out() : QuantizedOut(),
                   .gate_bias = w.gate_bias,
                   .up_bias = w.up_bias,
-                  .xielu = spec.activation == Activation::kXielu ? &spec.xielu : nullptr},
+                  .xielu = spec.activation == Activation::kXielu ? &spec.xielu : nullptr,
+                  .limit = spec.limit},
                  stream_.input(), rows, kernels, context_.scratch, gated_scratch_.span(), context_.pool);
   const Product down{&w.down, out};
   context_.enter(StepPart::kDown);

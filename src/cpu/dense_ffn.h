@@ -1,6 +1,6 @@
-// The dense feed-forward of a layer: down(activation(gate x) * (up x)), each product with a bias where a file has one.
+// The dense feed-forward of a layer: down(activation(gate x) * (up x)); products may have a bias.
 //
-// Owned by the transformer; one step uses it at a time. Experts that compute every row are computed by it too.
+// Owned by the transformer; one step uses it at a time. It also computes the shared experts of a mixture.
 #pragma once
 
 #include "cpu/residual_stream.h"
@@ -10,25 +10,25 @@ namespace octavo {
 
 class DenseFfn {
  public:
-  /// For feed-forwards of at most so many units. Both references must outlive it.
+  /// Makes room for feed-forwards of at most `most_units` units. Both references must outlive it.
   DenseFfn(int most_units, ComputeContext& context, ResidualStream& stream);
   DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualStream& stream);
 
   void run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue);
-  /// The result for the stream's h, but for the bias of down, into `out`, [rows, width of the model], and nothing else.
+  /// Computes the result for the stream's h into `out`, [rows, width of the model], without the bias of down.
   void compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, float* out);
 
   std::size_t size_bytes() const {
     return gated_.size_bytes() + gated_scratch_.size_bytes() + gated_int8_.size_bytes();
   }
 
-  /// True if a matrix wants the feed-forward's input in int8.
+  /// Whether a matrix reads the feed-forward's input as int8.
   static bool reads_int8(const DenseFfnWeights& w) { return w.gate.reads_int8() || w.up.reads_int8(); }
 
  private:
   ComputeContext& context_;
   ResidualStream& stream_;
-  AlignedBuffer<float> gated_;          // [rows, width]  activation(gate) * up, where a product wants floats
+  AlignedBuffer<float> gated_;          // [rows, width] activation(gate) * up, for a product of floats
   AlignedBuffer<float> gated_scratch_;  // [threads][gated_scratch_floats] (cpu/multiply.h)
   QuantizedRows gated_int8_;
 };

@@ -32,7 +32,7 @@ void DraftHead::advance_states(std::span<const StateAdvance> advances) {
     std::copy_n(kept_of(range, range.num_rows - 1), width_, state(range.state_slot));
 }
 
-/// One row of the pairs. `hidden`: null for zeros, whose norm is zeros.
+/// Makes one row of the pairs. `hidden`: null stands for zeros, whose norm is zeros.
 void DraftHead::embed_row(const Batch& batch, std::int64_t row, const float* hidden, int worker) {
   const KernelTable& kernels = context_.kernels;
   float *embedding = pair(row), *behind = embedding + width_;
@@ -82,7 +82,7 @@ void DraftHead::follow(const StepRows& rows, CpuStage& stage) {
   stage.write_head_state(rows);
 }
 
-/// Keeps the hidden rows behind the last known row of each sequence, and behind drafted ones.
+/// Keeps the hidden rows of each sequence's last known row and of its drafted rows.
 void DraftHead::keep_hidden(const Batch& batch) {
   const auto keep = [&](std::int64_t row, float* to) {
     context_.kernels.rms_norm(stream_.x(row), output_norm_, width_, epsilon_, to);

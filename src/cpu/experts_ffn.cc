@@ -18,7 +18,10 @@ constexpr std::int64_t kCostOfWeights = 4;
 
 /// The expert for every row as a feed-forward.
 DenseFfnSpec shared_spec(const ExpertsFfnSpec& spec) {
-  return {.width = spec.shared_width, .activation = spec.activation, .is_gated = spec.is_gated};
+  return {.width = spec.shared_width,
+          .activation = spec.activation,
+          .is_gated = spec.is_gated,
+          .limit = spec.shared_limit};
 }
 
 }  // namespace
@@ -83,7 +86,7 @@ void ExpertsFfn::begin() {
 
 void ExpertsFfn::run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const StepRows& rows,
                      const Epilogue& epilogue) {
-  is_alone_ = rows.count() == 1;
+  reads_stream_ = rows.count() == 1 && !spec.weighs_inputs;
   if (spec.own_norms) {
     multiply_normed_rows(spec, w, rows.count());
   } else {
@@ -140,16 +143,23 @@ void ExpertsFfn::choose(const Pass& pass, const StepRows& rows) {
   }
 }
 
-/// The input of each group, as rows of a matrix of its own. A row that is alone in its step is that already.
+/// The input of each group, as rows of a matrix of its own. A row that is alone in its step is that already, unless its
+/// experts read it weighted: results, which are still to come, lend room for that.
 void ExpertsFfn::gather(const Pass& pass) {
-  if (is_alone_) return;
+  if (reads_stream_) return;
   const bool int8 = pass.w.gate.first.reads_int8() || pass.w.up.first.reads_int8();
   const bool floats = !pass.w.gate.first.reads_int8() || (pass.spec.is_gated && !pass.w.up.first.reads_int8());
   context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) {
-    const float* h = stream_.h() + (pass.first + row) * width_;
     for (int rank = 0; rank < choices_.num_chosen(); ++rank) {
       const ExpertChoices::Group& group = choices_.group_of(row, rank);
       const int slot = choices_.slot(row, rank);
+      const float* h = stream_.h() + (pass.first + row) * width_;
+      if (pass.spec.weighs_inputs) {
+        float* weighted = results_.data() + std::int64_t{slot} * width_;
+        std::copy_n(h, width_, weighted);
+        context_.kernels.scale(weighted, choices_.weight(row, rank), width_);
+        h = weighted;
+      }
       if (floats) std::copy_n(h, width_, inputs_.data() + std::int64_t{slot} * width_);
       if (!int8) continue;
       const QuantizedOut out = inputs_int8_.out(group.first, width_);
@@ -159,7 +169,7 @@ void ExpertsFfn::gather(const Pass& pass) {
 }
 
 ActivationRows ExpertsFfn::input_of(const ExpertChoices::Group& group) const {
-  if (is_alone_) return stream_.input();
+  if (reads_stream_) return stream_.input();
   return inputs_int8_.view(inputs_.data() + std::int64_t{group.first} * width_, width_, group.first);
 }
 
@@ -204,7 +214,8 @@ void ExpertsFfn::multiply_up(const Pass& pass) {
                                .out = int8 ? nullptr : gated_.data() + group.first * width,
                                .int8 = int8 ? gated_int8_.out(group.first, width) : QuantizedOut(),
                                .gate_bias = pass.w.gate.bias_of(group.expert),
-                               .up_bias = pass.w.up.bias_of(group.expert)};
+                               .up_bias = pass.w.up.bias_of(group.expert),
+                               .limit = pass.spec.limit};
     multiply_gated_part(product, input_of(group), group.count, part, kernels, context_.scratch, worker,
                         gated_scratch_.span().subspan(to_size(worker) * part_floats, part_floats));
   });
@@ -230,12 +241,14 @@ void ExpertsFfn::combine(const Pass& pass, int rows, const Epilogue& epilogue) {
       float* result = results_.data() + std::int64_t{choices_.slot(row, rank)} * width_;
       const int expert = choices_.expert(row, rank);
       if (const float* bias = pass.w.down.bias_of(expert)) context_.kernels.add(result, bias, width_);
-      context_.kernels.scale(result, choices_.weight(row, rank) * result_scale_of(pass.w, expert), width_);
+      const float weight = pass.spec.weighs_inputs ? 1 : choices_.weight(row, rank);
+      context_.kernels.scale(result, weight * result_scale_of(pass.w, expert), width_);
       if (rank == 0) std::copy_n(result, width_, h);
       if (rank > 0) context_.kernels.add(h, result, width_);
     }
     if (pass.w.post_experts_norm != nullptr) stream_.norm_result(pass.w.post_experts_norm, h);
     if (pass.w.has_shared()) add_shared(pass.w, pass.first + row);
+    if (pass.spec.sum_scale != 1) context_.kernels.scale(h, pass.spec.sum_scale, width_);
     stream_.finish_row(epilogue, pass.first + row, rows);
   });
 }

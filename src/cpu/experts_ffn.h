@@ -75,7 +75,7 @@ class ExpertsFfn {
   ResidualStream& stream_;
   DenseFfn& shared_;
   int width_, pass_rows_;
-  bool is_alone_ = false;        // the step has one row
+  bool reads_stream_ = false;    // the step has one row, which all its experts read alike
   AlignedBuffer<float> scores_;  // [rows, experts]
   ExpertChoices choices_;
   std::vector<Piece> pieces_;

@@ -36,7 +36,7 @@ void GuessRounds::begin(const GuessBatch& batch, const WeightMatrix& output) {
   list_panels();
 }
 
-/// The common words' panels in pieces, and those of the candidates behind them.
+/// Lists the panels that guesses look at: those of the common words, in pieces, then those of the other candidates.
 void GuessRounds::list_panels() {
   const std::int64_t all = num_panels(output_->rows);
   const std::int64_t common = std::min<std::int64_t>(all, kCommonTokens / kPanelRows);
@@ -97,8 +97,8 @@ std::span<const std::int32_t> GuessRounds::candidates_of(int sequence) const {
   return std::span(batch_->candidates).subspan(begin, end - begin);
 }
 
-/// The likeliest of the words that the sequence's guesses may be, the first one first, with their logits: as many as
-/// there is room for. Logits that are no numbers count as the lowest.
+/// The likeliest of the words that a sequence may guess, with their logits, the likeliest first: as many as `room` has.
+/// Logits that are NaN count as the lowest.
 std::span<TokenLogprob> GuessRounds::likeliest(const float* logits, int sequence, std::span<TokenLogprob> room) const {
   const std::span<const float> common(logits, to_size(num_common()));
   const std::span<TokenLogprob> top = room.first(std::min(room.size(), common.size()));
@@ -113,7 +113,7 @@ std::span<TokenLogprob> GuessRounds::likeliest(const float* logits, int sequence
   return top;
 }
 
-/// One of the words, which it puts into the order of ids: as the sampler would draw it were there no others.
+/// Draws one of the words as the sampler would if there were no others. It sorts them by id.
 TokenLogprob GuessRounds::draw(std::span<TokenLogprob> words, int sequence, Scratch& scratch) const {
   const auto s = to_size(sequence);
   const GuessDraw& settings = batch_->draws[s];

@@ -22,13 +22,6 @@ std::int64_t row_block(std::int64_t rows, std::int64_t cols, int tile_rows) {
   return (rows + blocks * tile_rows - 1) / (blocks * tile_rows) * tile_rows;
 }
 
-/// About eight pieces a thread, so that none waits long for the last; at most as many panels as caches hold, and few if
-/// each takes long.
-std::size_t panels_of_a_piece(std::int64_t total, int rows, const ThreadPool& pool) {
-  const std::int64_t panels = std::clamp<std::int64_t>(total / (8 * pool.num_threads()), 1, rows > 64 ? 4 : 16);
-  return to_size(panels - (panels > 1 ? panels % 2 : 0));  // kernels meet pairs
-}
-
 // Each part reads all weights: with so many rows a byte in four cycles of a core, which memory gives many of them.
 constexpr int kMinPartRows = 128;
 
@@ -68,6 +61,11 @@ void for_parts(std::int64_t total, std::size_t grain, const RowParts& parts, Thr
 
 }  // namespace
 
+std::size_t panels_of_a_piece(std::int64_t total, int rows, const ThreadPool& pool) {
+  const std::int64_t panels = std::clamp<std::int64_t>(total / (8 * pool.num_threads()), 1, rows > 64 ? 4 : 16);
+  return to_size(panels - (panels > 1 ? panels % 2 : 0));  // kernels meet pairs
+}
+
 void multiply_part(const Product& product, const ActivationRows& x, const ProductPart& part, const KernelTable& kernels,
                    PanelScratch& scratch, int worker) {
   const WeightMatrix& w = *product.weight;
@@ -75,9 +73,10 @@ void multiply_part(const Product& product, const ActivationRows& x, const Produc
   const MatmulFn matmul = kernels.matmul[dtype_index(w.type)];
   scratch.for_ranges(w, part.begin, part.end, worker, [&](const PackedMatrix& range, std::int64_t first_panel) {
     float* y = product.y + first_panel * kPanelRows;
+    const std::int64_t stride = product.stride();
     for (std::int64_t row = part.row; row < part.row_end; row += block)
-      matmul(range, x, 0, num_panels(range.rows), row, std::min(row + block, part.row_end), y, w.rows);
-    scale_outputs(w, kernels, y + part.row * w.rows, w.rows, range.rows, part.row_end - part.row);
+      matmul(range, x, 0, num_panels(range.rows), row, std::min(row + block, part.row_end), y, stride);
+    scale_outputs(w, kernels, y + part.row * stride, stride, range.rows, part.row_end - part.row);
   });
 }
 
@@ -127,13 +126,27 @@ class GatedPart {
     }
     float* out = gate_.data() + row * columns;
     const std::int64_t count = (row_end - row) * columns;
-    product_.xielu != nullptr ? kernels_.xielu(out, *product_.xielu, count, out)
-                              : product_.activate(out, up, count, out);
+    activate(up, count, out);
     if (product_.out != nullptr) copy_out(gated, columns, row, row_end);
     if (product_.int8.tiles != nullptr) quantize(gated, columns, row, row_end);
   }
 
  private:
+  void activate(const float* up, std::int64_t count, float* out) const {
+    if (product_.xielu != nullptr) return kernels_.xielu(out, *product_.xielu, count, out);
+    if (product_.limit > 0) return activate_within(product_.limit, up, count, out);
+    product_.activate(out, up, count, out);
+  }
+
+  /// Comparisons keep what is no number.
+  void activate_within(float limit, const float* up, std::int64_t count, float* out) const {
+    kernels_.sigmoid_mul(out, out, count, out);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float least = up[i] < -limit ? -limit : up[i];
+      out[i] = (out[i] > limit ? limit : out[i]) * (least > limit ? limit : least);
+    }
+  }
+
   /// y[row .. row_end)[columns] += the outputs' part of a bias.
   void add_bias(const float* bias, std::int64_t gated, std::int64_t columns, std::int64_t row, std::int64_t row_end,
                 float* y) const {

@@ -14,8 +14,15 @@ namespace octavo {
 
 struct Product {
   const WeightMatrix* weight;
-  float* y;  // [rows, weight->rows]
+  float* y;                   // [rows, weight->rows]
+  std::int64_t y_stride = 0;  // from one row to the next; 0: weight->rows
+
+  std::int64_t stride() const { return y_stride == 0 ? weight->rows : y_stride; }
 };
+
+/// Of `total` panels that products of so many rows have: about eight pieces a thread, so that none waits long for the
+/// last; at most as many panels as caches hold, and few if each takes long.
+std::size_t panels_of_a_piece(std::int64_t total, int rows, const ThreadPool& pool);
 
 /// All products of the same rows in one parallel region.
 void multiply(std::span<const Product> products, const ActivationRows& x, int rows, const KernelTable& kernels,
@@ -29,6 +36,7 @@ struct GatedProduct {
   QuantizedOut int8;                                     // in int8
   const float *gate_bias = nullptr, *up_bias = nullptr;  // [gate->rows], added to the products; null: none
   const XieluNumbers* xielu = nullptr;                   // xIELU's, in the place of `activate`; null: none
+  float limit = 0;  // in the place of `activate`: silu(gate) up to it, times up within it on both sides; 0: none
 };
 
 /// Outputs of two panels: a block of the next product's activations.

@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-// The distance ahead of the piece at work at which the file is asked for: the disk always has some megabytes to read.
+// How far ahead of the current piece the file is prefetched: the disk always has some megabytes to read.
 constexpr std::size_t kAheadBytes = std::size_t{16} << 20;
 
 }  // namespace
@@ -18,7 +18,7 @@ PieceReader::PieceReader(const ModelSource& source, std::span<const Range> range
   if (ranges.empty()) return;
   const std::size_t largest = std::ranges::max(ranges, {}, &Range::bytes).bytes;
   buffers_.reserve(num_buffers);
-  read_.reserve(num_buffers);  // no thread asks for memory
+  read_.reserve(num_buffers);  // so that no thread allocates
   for (std::size_t i = 0; i < num_buffers; ++i) {
     buffers_.emplace_back(largest);
     free_.push_back(i);
@@ -35,7 +35,7 @@ void PieceReader::fail_with(Error error) {
   changed_.notify_all();
 }
 
-/// None where it fails.
+/// Reads a piece; nothing where that fails.
 std::optional<PieceReader::Piece> PieceReader::read(std::size_t index, std::size_t buffer) {
   const Range& range = ranges_[index];
   source_.prefetch(range.offset + kAheadBytes, range.bytes);

@@ -1,4 +1,4 @@
-// The head of a model that makes vectors or scores: what becomes of a pooled row.
+// The head of a model that makes vectors or scores: what it makes of a pooled row.
 //
 // Owned by the transformer; one thread calls it, inside a pool step.
 #pragma once
@@ -17,9 +17,9 @@ class PooledHead {
   /// All references must outlive it.
   PooledHead(const ModelConfig& config, const Weights& weights, ComputeContext& context);
 
-  // Rows are [width]; results are valid until the next call.
+  // `pooled` is [width]; results are valid until the next call.
 
-  /// The row itself, or as one or two matrices make it another (Vera et al., 2025), [HeadSpec::width].
+  /// The vector: the row itself, or one or two matrices times it (Vera et al., 2025), [HeadSpec::width].
   std::span<const float> vector_of(std::span<const float> pooled);
   /// A score for each label, [HeadSpec::num_scores].
   std::span<const float> scores_of(std::span<const float> pooled);
@@ -32,7 +32,7 @@ class PooledHead {
   const HeadTensors<CpuForm>& weights_;
   ComputeContext& context_;
   AlignedBuffer<float> hidden_, result_;
-  QuantizedRows int8_;  // of one row
+  QuantizedRows int8_;  // for one row
 };
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// The int8 form of rows of activations, for weights that are quantized: kernels/act_tiles.h.
+// Rows of activations as int8 (kernels/act_tiles.h), for products with quantized weights.
 //
 // Owned by the part that fills it; one step uses it at a time. Rows are rows of the step.
 #pragma once
@@ -9,12 +9,12 @@
 
 namespace octavo {
 
-/// Rows to be filled, the first of them at `tiles`.
+/// Where rows are to be quantized, the first of them to `tiles`.
 struct QuantizedOut {
-  std::uint8_t* tiles = nullptr;  // null: not wanted
+  std::uint8_t* tiles = nullptr;  // null: no int8 is wanted
   int tile_rows = 1;
 
-  /// The place of row `row` of a matrix of `rows` x `cols` from block `block` of kActBlock columns on.
+  /// Where row `row` of a matrix of `rows` x `cols` is written, from block `block` of kActBlock columns on.
   ActPlace place(std::int64_t row, std::int64_t rows, std::int64_t cols, std::int64_t block = 0) const {
     ActPlace place = act_place(tiles, cols, row, rows, tile_rows);
     place.tile += to_size(block * place.rows) * sizeof(ActTile<1>);
@@ -25,17 +25,17 @@ struct QuantizedOut {
 class QuantizedRows {
  public:
   QuantizedRows() = default;
-  /// `tile_rows`: of the kernels that read them.
+  /// `tile_rows`: the rows of a row tile of the kernels that read them.
   QuantizedRows(int max_rows, int max_cols, int tile_rows)
       : tile_rows_(tile_rows), tiles_(to_size(max_rows) * act_row_bytes(max_cols)) {}
 
-  /// Rows of `cols` columns that are a matrix of their own, from row `first` of all on.
+  /// Where a matrix of its own, with rows of `cols` columns, is written: over all rows from row `first` on.
   QuantizedOut out(std::int64_t first = 0, std::int64_t cols = 0) {
     return {tiles_.data() + to_size(first) * act_row_bytes(cols), tile_rows_};
   }
   std::size_t size_bytes() const { return tiles_.size_bytes(); }
   ActPlace place(std::int64_t row, std::int64_t rows, std::int64_t cols) { return out().place(row, rows, cols); }
-  /// All rows from `first` on, with the floats `x` that they were made from.
+  /// All rows from `first` on, with the floats `x` from which they were quantized.
   ActivationRows view(const float* x, std::int64_t cols, std::int64_t first = 0) const {
     return {.cols = cols, .x = x, .tiles = tiles_.data() + to_size(first) * act_row_bytes(cols)};
   }

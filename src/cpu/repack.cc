@@ -21,10 +21,10 @@ namespace octavo {
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-constexpr std::size_t kQuantizedPieceBytes = std::size_t{128} << 10;  // takes longer: about 5 ms in a type of four bits
-constexpr std::size_t kMostBuffersAhead = 64;                         // of a piece each: more than a round takes
+constexpr std::size_t kQuantizedPieceBytes = std::size_t{128} << 10;  // for 5 ms or so, in a type of four bits
+constexpr std::size_t kMostBuffersAhead = 64;                         // each has a piece: more than a round takes
 
-/// Panels `begin` .. `end` of a matrix.
+/// The panels from `begin` to `end` of a matrix.
 struct Piece {
   const RepackJob* job;
   std::int64_t begin, end;
@@ -50,7 +50,7 @@ std::vector<Piece> cut(const std::vector<RepackJob>& jobs) {
   return pieces;
 }
 
-/// Gives the rows of a piece another type. One thread; it takes its memory beforehand.
+/// Converts the rows of a piece to another type. Used by one thread; it allocates its memory beforehand.
 class RowConverter {
  public:
   explicit RowConverter(std::span<const Piece> pieces) {
@@ -65,7 +65,7 @@ class RowConverter {
     out_.resize(bytes);
   }
 
-  /// The rows of `bytes`, which are the tensor's. Error: a weight is not finite, or too large for the type.
+  /// Converts `bytes`, which are rows of `tensor`. Error: a weight is not finite, or too large for the type.
   Result<std::span<const std::byte>> convert(const Tensor& tensor, std::span<const std::byte> bytes, DType type) {
     const std::size_t cols = to_size(tensor.cols), row_bytes = tensor.row_bytes();
     const std::size_t out_bytes = to_size(*dtype_bytes(type, cols)), num_rows = bytes.size() / row_bytes;
@@ -82,7 +82,7 @@ class RowConverter {
   std::vector<std::byte> out_;
 };
 
-/// The first error of several threads; they all end soon after it.
+/// The first error of several threads; all of them end soon after it.
 class FirstError {
  public:
   void set(Error error) {
@@ -99,7 +99,7 @@ class FirstError {
   std::optional<Error> error_;
 };
 
-/// Bytes of the largest piece whose panels do not stay here.
+/// The bytes of the largest piece whose panels are only sent elsewhere.
 std::size_t largest_sent(std::span<const Piece> pieces) {
   std::size_t most = 0;
   for (const Piece& piece : pieces)
@@ -107,7 +107,7 @@ std::size_t largest_sent(std::span<const Piece> pieces) {
   return most;
 }
 
-/// Packs what a reader has read, in rounds, for each of which it has the threads.
+/// Packs what a reader has read, in rounds. It holds the threads of the pool during a round.
 class Rounds {
  public:
   Rounds(std::span<const Piece> pieces, const ModelSource& source, PieceReader& reader, ThreadPool& pool,
@@ -119,8 +119,8 @@ class Rounds {
           {.converter = RowConverter(pieces), .panels = AlignedBuffer<std::uint8_t>(largest_sent(pieces))});
   }
 
-  /// Packs pieces for a while, as long as there are some that were read. The calling thread calls `on_piece`, if it is
-  /// set, behind each of its own.
+  /// Packs pieces for one round, as long as some are read. The calling thread calls `on_piece`, if it is set, after
+  /// each piece that it packs itself.
   void run_one(const std::function<void()>& on_piece) {
     const ThreadPool::Step step(pool_);
     const Clock::time_point begin = Clock::now();
@@ -147,13 +147,13 @@ class Rounds {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr auto kRound = std::chrono::milliseconds(50);        // then progress is told
-  static constexpr auto kSharedRound = std::chrono::milliseconds(10);  // beside engines that compute
+  static constexpr auto kRound = std::chrono::milliseconds(50);        // until progress is told
+  static constexpr auto kSharedRound = std::chrono::milliseconds(10);  // where other engines share the pool
 
-  /// What a thread packs with.
+  /// The tools of a thread that packs.
   struct Worker {
     RowConverter converter;
-    AlignedBuffer<std::uint8_t> panels;  // of a piece that does not stay here
+    AlignedBuffer<std::uint8_t> panels;  // the panels of a piece that are only sent elsewhere
   };
 
   void pack(const Piece& piece, std::span<const std::byte> bytes, Worker& worker) {
@@ -183,7 +183,7 @@ class Rounds {
   PieceReader& reader_;
   ThreadPool& pool_;
   const RepackManner& manner_;
-  std::vector<Worker> workers_;  // [thread]
+  std::vector<Worker> workers_;  // [threads]
   std::vector<ContentHash> hashes_;
   FirstError error_;
   std::atomic<std::uint64_t> done_ = 0;

@@ -56,7 +56,8 @@ void ResidualStream::finish_row(const Epilogue& epilogue, std::int64_t row, int 
   if (epilogue.next) norm_row(*epilogue.next, row, row, rows);
 }
 
-/// The result and the row change places, so that the row is there for the norm when the sum is made.
+/// Adds the result to the row where the next part reads the same row: both are swapped first, so that the next part's
+/// norm still has the row when the sum is made.
 void ResidualStream::finish_parallel(const Epilogue& epilogue, std::int64_t row, int rows) {
   float* h = h_.data() + row * width_;
   std::swap_ranges(h, h + width_, x(row));
@@ -84,7 +85,7 @@ void ResidualStream::quantize_rows(const float* x, std::int64_t cols, int rows) 
 }
 
 void ResidualStream::quantize_columns(const float* x, std::int64_t cols, int rows) {
-  constexpr std::size_t kGrain = 4;  // blocks, each a few cache lines of a row tile
+  constexpr std::size_t kGrain = 4;  // blocks; each is a few cache lines of a row tile
   const QuantizedOut out = int8_.out();
   context_.pool.for_ranges(to_size(cols / kActBlock), kGrain, [&](std::size_t begin, std::size_t end, int) {
     int count = 0;

@@ -1,5 +1,5 @@
-// The sequences whose rows are not finite: BatchOutcome::spoiled. They are looked for once a step, as a row that is not
-// finite stays so from layer to layer.
+// The sequences with rows that are not finite: BatchOutcome::spoiled. One look in a step finds them, as a row that is
+// not finite stays so from layer to layer.
 #pragma once
 
 #include <span>
@@ -17,13 +17,13 @@ class SpoiledRows {
   explicit SpoiledRows(int max_rows) : is_finite_(to_size(max_rows)) {}
 
   void clear() { sequences_.clear(); }
-  /// Looks at all rows of the stream, which are those under way.
+  /// Looks at all rows of the stream, which are those being computed.
   void find(ComputeContext& context, const ResidualStream& stream, const StepRows& rows) {
     context.for_rows(rows.count(),
                      [&](std::int64_t row, int) { is_finite_[to_size(row)] = stream.is_finite(row) ? 1 : 0; });
     rows.add_spoiled([&](int row) { return is_finite_[to_size(row)] != 0; }, sequences_);
   }
-  /// Ascending.
+  /// Indices of sequences, ascending.
   std::span<const std::int32_t> sequences() const { return sequences_; }
 
  private:

@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-/// The widest rows that are quantized in the residual stream.
+/// The most columns of rows that are quantized in the residual stream.
 int max_cols(const ModelConfig& config) {
   return std::max({CpuStage::max_cols(config), DraftHead::max_cols(config), config.per_layer_width});
 }
@@ -133,7 +133,7 @@ void Transformer::add_findings(const StageFindings& found) {
 
 void Transformer::end_with_draft_head(const Batch& batch) {
   spoiled_.clear();
-  spoiled_.find(context_, stream_, rows_);  // the head is the last layer with state
+  spoiled_.find(context_, stream_, rows_);  // before the draft head, which is the last layer with state
   add_findings({.spoiled = spoiled_.sequences()});
   draft_head_->follow(rows_, *own_.back());
   if (batch.logit_rows.size() == batch.tokens.size()) return;

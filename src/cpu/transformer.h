@@ -1,8 +1,8 @@
-// The forward pass: the ends of a model, and between them a row of stages (stage/stage.h), which have its layers.
+// The forward pass: the first and last parts of a model, and a row of stages (stage/stage.h) between, with its layers.
 //
-// The ends are embeddings in front, and logits, vectors and the guesses of drafts behind. They are the processor's, as
-// most of the stages are (cpu_stage.h). Owned by CpuRunner, which serializes its use; a step's work is shared out over
-// the pool.
+// The first part is the embedding; the last ones are logits, vectors and the guesses of drafts. The processor computes
+// these, as most of the stages (cpu_stage.h). Owned by CpuRunner, which serializes its use; a step's work is shared out
+// over the pool.
 #pragma once
 
 #include <memory>
@@ -25,61 +25,62 @@ namespace octavo {
 
 class Transformer {
  public:
-  /// The ends of a model, without any stage. All references must outlive it.
+  /// Makes a model without any stage. All references must outlive it.
   Transformer(const ModelConfig& config, const Weights& weights, const KernelTable& kernels, Math math,
               ThreadPool& pool, int max_rows);
 
-  /// A stage of the processor behind the others, with these layers. A draft head's goes with the last of them. Error:
-  /// there is no memory for their part of `room`.
+  /// Adds a stage of the processor with these layers behind the others; a draft head's layer goes with the last ones.
+  /// Error: there is no memory for their part of `room`.
   Result<void> add_layers(LayerRange layers, const StateRoom& room);
-  /// A stage of another device behind the others, one at most; it must outlive this.
+  /// Adds a stage of another device behind the others, one at most; it must outlive this.
   void add_stage(DeviceStage& stage);
-  /// An assistant guesses from now on; it must outlive this. All layers are the processor's.
+  /// Lets an assistant guess from now on; it must outlive this. All layers must be the processor's.
   void add_assistant(const AssistantModel& assistant);
 
   /// Advances recurrent states by drafted rows of an earlier batch.
   void advance_states(std::span<const StateAdvance> advances);
-  /// Those of all stages.
+  /// Releases the memory of blocks, in all stages.
   void release(std::span<const BlockRun> runs);
   void copy_blocks(std::span<const BlockCopy> copies);
-  /// ModelRunner::block_memory().
+  /// See ModelRunner::block_memory().
   BlockMemory* block_memory();
-  /// Memory for the tokens of every sequence, of which those before its first row are kept. Only the contiguous layout
-  /// needs more than it has. False where there is none.
+  /// Grows the memory of each sequence to its tokens; what it has before its first row in the batch is kept. Only the
+  /// contiguous layout needs that. False: there is no memory.
   bool grow(const Batch& batch);
-  /// Bytes that this has grown to; 0 of other layouts.
+  /// The bytes to which the contiguous layout has grown; 0 in other layouts.
   std::uint64_t grown_bytes() const;
 
-  /// Runs all layers; the residual stream of the batch's logit rows is left in place for logits(). An encoder's step,
-  /// which may be long, is paused for others'; throws ThreadPool::Unwanted where the batch is unwanted.
+  /// Runs all layers; the rows of logits stay in the stream for logits(). An encoder's step, which may be long, pauses
+  /// for those of others; throws ThreadPool::Unwanted where the batch is unwanted.
   void forward(const Batch& batch);
-  /// Of the last forward(): those of all stages, in their order.
+  /// The findings of the last forward(), of all stages in their order.
   StageFindings findings() const { return {expert_bytes_, not_finite_, spoiled_sequences_}; }
-  /// The time that it left to other steps.
+  /// The time that the last forward() left to other steps.
   StepClock::Clock::duration waited() const { return waited_; }
 
-  /// The rows behind the last norm of the batch's logit_rows[first .. first + count), at most kMaxLogitRows, [count,
-  /// width].
+  /// The rows of the batch's logit_rows[first .. first + count) after the last norm, [count, width]. `count` is at most
+  /// kMaxLogitRows.
   std::span<const float> hidden_rows(int first, int count);
   /// The model's vector of a pooled row, [width]; or the scores of its ranking head.
   std::span<const float> vector_of(std::span<const float> pooled);
   std::span<const float> scores_of(std::span<const float> pooled);
 
-  /// Logits of the batch's logit_rows[first .. first + count), at most kMaxLogitRows, [count, vocab_size].
+  /// The logits of the batch's logit_rows[first .. first + count), [count, vocab_size]. `count` is at most
+  /// kMaxLogitRows.
   std::span<const float> logits(int first, int count);
 
-  /// The guesses of the draft head, or of the assistant, for a batch of guesses. The stream is another's then: no
-  /// logits of the batch before.
+  /// The guesses of the draft head or the assistant, for a batch of guesses. It uses the stream, so that logits of the
+  /// batch before are gone.
   std::span<const GuessedToken> guess(const GuessBatch& batch);
 
  private:
-  /// Time from now on is that of a stage.
+  /// Counts time from now on for a stage.
   void enter(const Stage& stage) const;
   void embed(const Batch& batch);
   void embed_row(const Batch& batch, std::int64_t row, int worker);
   void compute_layers(const Batch& batch);
   void add_findings(const StageFindings& found);
-  /// The draft head follows all rows; those whose logits are wanted go on.
+  /// Lets the draft head follow all rows; then only the rows of logits go on.
   void end_with_draft_head(const Batch& batch);
   void norm_logit_rows(const Norm& norm, int first, int count);
   void finish_logits(int count);
@@ -92,14 +93,14 @@ class Transformer {
   PerLayerEmbedding per_layer_;
   std::vector<std::unique_ptr<CpuStage>> own_;
   DeviceStage* device_ = nullptr;          // null: all stages are the processor's
-  std::vector<Stage*> stages_;             // in the order of the layers
+  std::vector<Stage*> stages_;             // in the order of layers
   std::unique_ptr<DraftHead> draft_head_;  // null: the model has none
-  std::unique_ptr<Assistant> assistant_;   // null: there is none
+  std::unique_ptr<Assistant> assistant_;   // null: none was added
   PooledHead head_;
   StepClock::Clock::duration waited_ = {};
   std::uint64_t expert_bytes_ = 0;
   std::vector<std::int32_t> not_finite_, spoiled_sequences_;
-  SpoiledRows spoiled_;                 // in front of the draft head
+  SpoiledRows spoiled_;                 // looked for before the draft head
   AlignedBuffer<float> position_rows_;  // [threads][width] scratch of embed()
   AlignedBuffer<float> ones_;           // [width] the weights of a norm of embeddings that has none
   AlignedBuffer<float> logits_;         // [kMaxLogitRows, vocab_size]

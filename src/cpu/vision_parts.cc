@@ -12,11 +12,11 @@ namespace octavo {
 namespace {
 
 constexpr auto kKvType = to_size(KvType::kF32);
-constexpr int kBlock = kTileTokens;  // tokens of a block of keys and values
+constexpr int kBlock = kTileTokens;  // the tokens in a block of keys and values
 
 std::int64_t num_blocks(std::int64_t patches) { return (patches + kBlock - 1) / kBlock; }
 
-/// Keys and values of one layer, in blocks that lie one behind another.
+/// The keys and values of one layer, in consecutive blocks.
 KvLayer kv_layer(const AttentionSpec& spec, std::uint8_t* data) {
   const std::size_t k_bytes = sizeof(float) * kBlock * to_size(spec.head_dim);
   const std::size_t head_bytes = k_bytes + sizeof(float) * kBlock * to_size(spec.v_dim());
@@ -33,14 +33,14 @@ KvLayer kv_layer(const AttentionSpec& spec, std::uint8_t* data) {
           .token_stride = spec.v_dim()};
 }
 
-/// Half of a head's frequencies, which turn with one of the two coordinates.
+/// Half of a head's frequencies: those that turn with one of the two coordinates.
 RopeSpec rope_of_axis(const AttentionSpec& spec) {
   RopeSpec rope = spec.rope;
   rope.num_rotated /= 2;
   return rope;
 }
 
-/// `count` places on a side of `grid`, of which the first and the last are the grid's.
+/// Spreads `count` places over a side of `grid`: the first and last ones are those of the grid.
 std::vector<VisionRows::Tap> make_taps(int count, int grid) {
   std::vector<VisionRows::Tap> taps(to_size(count));
   for (int i = 0; i < count; ++i) {
@@ -67,7 +67,7 @@ VisionRows::VisionRows(const VisionConfig& config, Math math, const Picture& pic
   const std::size_t block_bytes = kv_layer(spec, nullptr).block_bytes, count = to_size(num_blocks(num_patches()));
   kv_memory_ = AlignedBuffer<std::uint8_t>::with_huge_pages(count * block_bytes);
   kv_ = kv_layer(spec, kv_memory_.data());
-  std::fill_n(kv_memory_.data() + (count - 1) * block_bytes, block_bytes, std::uint8_t{0});  // vectors read its end
+  std::fill_n(kv_memory_.data() + (count - 1) * block_bytes, block_bytes, std::uint8_t{0});  // vectors read to its end
   blocks_.resize(count);
   std::iota(blocks_.begin(), blocks_.end(), 0);
   for (int i = 0; i < std::max(rows_, columns_); ++i) angles_.fill(i, i);
@@ -148,7 +148,7 @@ void VisionParts::embed(VisionRows& rows, VisionRowRange range) {
   });
 }
 
-/// In the order of the kernels: channel by channel, row by row.
+/// Copies a patch's pixels in the order of the kernels: channel by channel, row by row.
 void VisionParts::gather_patch(const VisionRows& rows, std::int64_t patch, float* out) const {
   const Picture& picture = rows.picture();
   const PatchPlace place = rows.place_of(patch);
@@ -262,8 +262,8 @@ void VisionParts::feed_forward(VisionRows& rows, int layer, VisionRowRange range
   add_results(rows, w.feed_forward.down_bias, range);
 }
 
-/// A token's row is that of its patches, one behind another: the merger's norm is of each patch, those of DeepStack are
-/// of the whole row.
+/// Norms tokens, whose row has the rows of their patches one after another: the merger norms each patch, DeepStack's
+/// mergers norm the whole row.
 void VisionParts::norm_tokens(VisionRows& rows, int vector, VisionRowRange tokens) {
   const MergerTensors<CpuForm>& w = vector == 0 ? weights_.merger : weights_.deepstack[to_size(vector - 1)];
   const std::int64_t cols = vector == 0 ? config_.width : config_.merged_width();

@@ -1,7 +1,7 @@
 // The parts of a vision encoder, each over some rows of a picture: patches, layers, mergers.
 //
-// A tower owns it: what its encodings share, which is scratch for the rows of a piece. One thread at a time calls it,
-// inside a pool step.
+// A tower owns it. It has what the tower's encodings share: scratch for the rows of a piece. One thread at a time calls
+// it, inside a pool step.
 #pragma once
 
 #include <array>
@@ -27,19 +27,19 @@ struct VisionRowRange {
   int count = 0;
 };
 
-/// The place of a patch in its picture, counted in patches.
+/// Where a patch is in its picture, counted in patches.
 struct PatchPlace {
   int row = 0, column = 0;
 };
 
-/// What is kept of a picture while it is encoded. Rows are patches in the order of their tokens, those of a token one
-/// behind another, row by row of it.
+/// What is kept of a picture while it is encoded. Rows are patches, token by token; the patches of a token are ordered
+/// row by row.
 class VisionRows {
  public:
   /// References must outlive it. Throws std::bad_alloc where there is no memory.
   VisionRows(const VisionConfig& config, Math math, const Picture& picture);
 
-  /// The memory that one takes of a picture with so many patches on its sides.
+  /// The memory for a picture of `rows` x `columns` patches.
   static std::uint64_t bytes(const VisionConfig& config, int rows, int columns);
 
   const Picture& picture() const { return picture_; }
@@ -48,18 +48,18 @@ class VisionRows {
   PatchPlace place_of(std::int64_t patch) const;
   float* x(std::int64_t patch) { return x_.data() + patch * config_.width; }
 
-  /// Keys and values of the layer at hand.
+  /// The keys and values of the current layer.
   const KvLayer& kv() const { return kv_; }
   std::span<const std::int32_t> blocks() const { return blocks_; }
 
-  /// Cosines and sines of a row or column, [head_dim / 4] each.
+  /// The cosines and sines of a patch's row or column, [head_dim / 4] each.
   std::span<const float> cosines(int coordinate) const {
     return of_coordinate(angles_.cosines(num_angles()), coordinate);
   }
   std::span<const float> sines(int coordinate) const { return of_coordinate(angles_.sines(num_angles()), coordinate); }
 
-  /// The neighbours of a row or column in the grid of learned positions, and how far it is from the first to the
-  /// second.
+  /// The two places in the grid of learned positions between which a row or column lies, and how far it is from the
+  /// first to the second.
   struct Tap {
     int first = 0, second = 0;
     float part = 0;
@@ -76,7 +76,7 @@ class VisionRows {
 
   const VisionConfig& config_;
   const Picture& picture_;
-  int rows_, columns_;      // of patches
+  int rows_, columns_;      // in patches
   AlignedBuffer<float> x_;  // [patches, width]
   AlignedBuffer<std::uint8_t> kv_memory_;
   KvLayer kv_ = {};
@@ -87,9 +87,9 @@ class VisionRows {
 
 class VisionParts {
  public:
-  /// The most rows of a piece, and the least, of which pieces are multiples: whole row tiles.
+  /// The most and the fewest rows of a piece. Pieces are multiples of the latter, so that row tiles are whole.
   static constexpr int kMostRows = 512, kLeastRows = 8;
-  /// The most tokens of a piece of a merger.
+  /// The most tokens of a merger's piece.
   static int most_tokens(const VisionConfig& config);
 
   /// References must outlive it.
@@ -99,15 +99,15 @@ class VisionParts {
   Math math() const { return context_.math; }
   std::uint64_t scratch_bytes() const;
 
-  /// Rows of patches from the picture's pixels.
+  /// Makes rows of patches from the picture's pixels.
   void embed(VisionRows& rows, VisionRowRange range);
-  /// Keys and values of a layer.
+  /// Writes the keys and values of a layer.
   void write_keys(VisionRows& rows, int layer, VisionRowRange range);
-  /// Attention of a layer, whose keys and values are those of all rows.
+  /// Attends in a layer, over the keys and values of all rows.
   void attend(VisionRows& rows, int layer, VisionRowRange range);
   void feed_forward(VisionRows& rows, int layer, VisionRowRange range);
-  /// Vectors of tokens (the range's) for `out`, [tokens, token_floats]: number 0 from the last layer's rows, others
-  /// from those behind the DeepStack layers.
+  /// Writes vectors of the tokens in the range to `out`, [tokens, token_floats]: vector 0 is made of the last layer's
+  /// rows, the others of rows after the DeepStack layers.
   void merge(VisionRows& rows, int vector, VisionRowRange tokens, std::span<float> out);
 
  private:
@@ -118,21 +118,21 @@ class VisionParts {
   void add_results(VisionRows& rows, const float* bias, VisionRowRange range);
   void gather_patch(const VisionRows& rows, std::int64_t patch, float* out) const;
   void add_position(const VisionRows& rows, std::int64_t patch, float* x) const;
-  /// The angles of a patch into the worker's scratch: cosines, then sines, [head_dim / 2] each.
+  /// Writes the angles of a patch into the worker's scratch: cosines, then sines, [head_dim / 2] each.
   float* angles_of(const VisionRows& rows, std::int64_t patch, int worker);
   void rotate_heads(const float* angles, int num_heads, float* heads) const;
   void norm_tokens(VisionRows& rows, int vector, VisionRowRange tokens);
 
   const VisionConfig& config_;
   const VisionWeights& weights_;
-  const AttentionSpec& attention_;  // of every layer
-  ComputeContext context_;          // of patches
-  ComputeContext merged_context_;   // of tokens
+  const AttentionSpec& attention_;  // the same in every layer
+  ComputeContext context_;          // for patches
+  ComputeContext merged_context_;   // for tokens
   ResidualStream stream_;           // [rows, width]
   ResidualStream merged_;           // [tokens, merged width]
   DenseFfn ffn_, merged_ffn_;
   AttentionPlan plan_;
-  std::array<std::array<float, 256>, 3> pixels_ = {};  // numbers of the values of each channel
+  std::array<std::array<float, 256>, 3> pixels_ = {};  // the numbers of all values of each channel
   AlignedBuffer<float> patches_;                       // [rows, patch_width]
   AlignedBuffer<float> q_, attended_;                  // [rows, q_width]
   AlignedBuffer<float> k_, v_;                         // [rows, k_width], [rows, v_width]

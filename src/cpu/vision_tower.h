@@ -1,7 +1,7 @@
 // A vision encoder with its weights: it makes a picture's rows for the text model.
 //
-// Owned by whoever loads it; immutable but for scratch that its encodings share. One thread at a time computes, in
-// steps of the pool that it was loaded with; several encodings may be under way and take turns piece by piece.
+// Owned by whoever loads it; immutable apart from scratch that its encodings share. One thread at a time computes, in
+// steps of the pool that it was loaded with; several encodings may take turns, piece by piece.
 //
 //     OCTAVO_TRY(std::unique_ptr<VisionEncoding> encoding, tower.begin(picture, out));
 //     while (!encoding->is_done()) {
@@ -22,14 +22,14 @@
 
 namespace octavo {
 
-/// The source, and what computes. All references but the source's must outlive the tower.
+/// What to load, and with what to compute. All references but the source's must outlive the tower.
 struct VisionTowerRequest {
   const ModelSource& source;
   const KernelTable& kernels;
   Math math;
   ThreadPool& pool;
   RepackProgress progress = {};
-  LoadManner manner = {};  // matrices are packed, whatever `repack` says
+  LoadManner manner = {};  // `repack` is ignored: matrices are always packed
 };
 
 class VisionTower {
@@ -41,22 +41,22 @@ class VisionTower {
   VisionTower& operator=(const VisionTower&) = delete;
 
   const VisionConfig& config() const { return config_; }
-  /// Tokens of a picture whose sides are multiples of config().token_side().
+  /// The tokens of a picture whose sides are multiples of config().token_side().
   int num_tokens(PictureSize size) const;
-  /// Floats that it makes of such a picture: num_tokens() times config().token_floats().
+  /// The floats of the rows for such a picture: num_tokens() times config().token_floats().
   std::size_t num_floats(PictureSize size) const;
   std::uint64_t weight_bytes() const { return weights_.total_bytes(); }
-  /// Scratch that all encodings share.
+  /// The bytes of scratch that all encodings share.
   std::uint64_t scratch_bytes() const { return parts_.scratch_bytes(); }
-  /// Memory that the encoding of a picture takes beside that and its result.
+  /// The bytes that the encoding of a picture takes beside the scratch and its result.
   std::uint64_t encoding_bytes(PictureSize size) const;
-  /// A hash of all bytes that the tower was made of: keys and weights.
+  /// A hash of all bytes that the tower was made of, keys and weights.
   const ContentHash& content_hash() const { return weights_.content_hash(); }
 
-  /// The encoding of a picture, of which nothing is computed yet. `out`: [num_tokens, num_vectors, text_width], token
-  /// by token, row by row of the picture; a token's first vector stands for its embedding, the k-th one behind that is
-  /// added to the text model's stream behind its layer k - 1 (DeepStack). Picture, `out` and tower must outlive it.
-  /// Errors: sides that are no multiples of token_side(); no memory.
+  /// Begins the encoding of a picture; nothing is computed yet. `out`: [num_tokens, num_vectors, text_width], tokens
+  /// row by row of the picture. A token's first vector replaces its embedding; vector k is added to the text model's
+  /// stream after layer k - 1 (DeepStack). Picture, `out` and tower must outlive the encoding. Errors: sides that are
+  /// no multiples of token_side(); no memory.
   Result<std::unique_ptr<VisionEncoding>> begin(const Picture& picture, std::span<float> out);
 
  private:
@@ -64,7 +64,7 @@ class VisionTower {
 
   const VisionConfig config_;
   const VisionWeights weights_;
-  VisionParts parts_;  // of the two
+  VisionParts parts_;  // refers to the two above
 };
 
 }  // namespace octavo

@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-/// Entries of a list become what was loaded for them.
+/// Turns entries of a list into what was loaded for them.
 struct LoadedVision {
   std::vector<const float*> vectors;   // [list.vectors]
   std::vector<WeightMatrix> matrices;  // [list.matrices]
@@ -20,9 +20,11 @@ struct LoadedVision {
   WeightMatrix matrix(WeightIndex index) const {
     return is_present(index) ? matrices[to_size(index.value)] : WeightMatrix();
   }
+  /// Encoders have none.
+  static ExpertMatrices experts(ExpertsIndex /*experts*/) { return {}; }
 };
 
-/// All numbers of a tensor, and a hash of its bytes.
+/// Reads all numbers of a tensor; the result is a hash of its bytes.
 Result<ContentHash> read_floats(const ModelSource& source, const SourceTensor& tensor, std::vector<float>& floats) {
   std::vector<std::byte> bytes(tensor.tensor.bytes());
   OCTAVO_TRY_VOID(source.read(tensor.offset, bytes));

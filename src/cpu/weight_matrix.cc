@@ -5,7 +5,7 @@
 namespace octavo {
 namespace {
 
-/// Rows `begin` .. `begin + count` as they lie in the file.
+/// Rows `begin` to `begin + count` as the file has them.
 Tensor rows_of(const WeightMatrix& w, std::int64_t begin, std::int64_t count) {
   Tensor rows{.type = w.type, .rows = count, .cols = w.cols, .data = {}};
   const std::size_t row_bytes = rows.row_bytes();
@@ -29,7 +29,7 @@ void PanelScratch::decode_row(const KernelTable& kernels, const WeightMatrix& w,
                               float* y) {
   const DecodeRowFn decode = kernels.decode_row[dtype_index(w.type)];
   if (w.panels != nullptr) return decode(w.packed(w.rows, w.panels), row, y);
-  // A panel of this row alone, so that the same code decodes the same numbers.
+  // Packs a panel of this row alone, so that the same code decodes the same numbers.
   std::uint8_t* packed = part_of(worker);
   pack_panels(rows_of(w, row, 1), 0, 1, packed);
   decode(w.packed(1, packed), 0, y);

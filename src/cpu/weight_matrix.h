@@ -1,8 +1,8 @@
-// A weight matrix as the model holds it, and its panels as products read them.
+// A weight matrix in the form that the model holds, and its panels as products read them.
 //
-// Matrices are packed at load, or they stay as they are in the mapped file. Then each thread packs the panels that it
-// is about to use into a scratch of its own: the same panels, so the same bits. Weights own the panels, the mapped file
-// owns the rest; both are read by all threads. A PanelScratch belongs to the transformer; a thread uses its own part.
+// Matrices are packed at load, or they stay in the mapped file as they are. Then each thread packs the panels that it
+// is about to use into scratch of its own: the same panels, so the same bits. The panels belong to Weights, all else to
+// the mapped file; all threads read both. A PanelScratch belongs to the transformer; a thread uses its own part.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace octavo {
 
 struct WeightMatrix {
   DType type = DType::kF32;
-  ActivationForm activations = ActivationForm::kFloat;  // that its products read
+  ActivationForm activations = ActivationForm::kFloat;  // the form that its products read
   std::int64_t rows = 0, cols = 0;                      // outputs, inputs
-  const std::uint8_t* panels = nullptr;                 // packed; nullptr: not packed at load
-  const std::byte* file = nullptr;                      // as in the file, if not packed at load
-  const float* scale = nullptr;                         // a factor of all its weights, or of its products; nullptr: 1
+  const std::uint8_t* panels = nullptr;                 // null: it was not packed at load
+  const std::byte* file = nullptr;                      // its bytes in the file, if it was not packed at load
+  const float* scale = nullptr;                         // a factor of its products; null: 1
 
   bool reads_int8() const { return activations == ActivationForm::kInt8Blocks; }
   PackedMatrix packed(std::int64_t num_rows, const std::uint8_t* data) const {
@@ -34,11 +34,11 @@ struct WeightMatrix {
   }
 };
 
-/// The matrices of a layer's experts, all of one shape, one behind another: panels begin anew with each.
+/// The matrices of a layer's experts, all of one shape, one after another; the panels of each begin anew.
 struct ExpertMatrices {
   WeightMatrix first;
   int count = 0;
-  std::int64_t file_rows = 0;   // from one to the next as they lie in the file; 0: as many as each has
+  std::int64_t file_rows = 0;   // the distance from one to the next in the file; 0: an expert's rows
   const float* bias = nullptr;  // [count][first.rows], added to products; nullptr: none
 
   WeightMatrix of(int expert) const {
@@ -47,28 +47,28 @@ struct ExpertMatrices {
     if (first.file != nullptr)
       matrix.file +=
           to_size(expert) * *dtype_bytes(first.type, to_size((file_rows == 0 ? first.rows : file_rows) * first.cols));
-    if (first.scale != nullptr) matrix.scale += expert;  // a factor each, one behind another
+    if (first.scale != nullptr) matrix.scale += expert;  // each has a factor, one after another
     return matrix;
   }
   const float* bias_of(int expert) const { return bias == nullptr ? nullptr : bias + expert * first.rows; }
-  /// One expert's, its bias included.
+  /// The bytes of one expert's matrix, its bias included.
   std::uint64_t bytes_of_one() const {
     return first.bytes() + (bias == nullptr ? 0 : to_size(first.rows) * sizeof(float));
   }
 };
 
-/// False for a matrix that the model does not have.
+/// Whether the model has the matrix.
 inline bool is_present(const WeightMatrix& matrix) { return matrix.rows > 0; }
 
 class PanelScratch {
  public:
-  /// A scratch for matrices that are packed already: it takes no memory.
+  /// A scratch without memory, for matrices that are packed already.
   PanelScratch() = default;
   /// A scratch for matrices whose panels have at most `largest_panel_bytes`.
   PanelScratch(std::size_t largest_panel_bytes, int num_threads);
 
-  /// Calls use(range, first) for panels `begin` .. `end` of w, in order, a range at a time: `range` is a matrix of
-  /// these panels alone, `first` the number of its first panel in w. It is valid during the call.
+  /// Calls use(range, first) for the panels from `begin` to `end` of w, in order, some at a time: `range` is a matrix
+  /// of these panels alone, `first` the index of its first panel in w. It is valid during the call.
   template <class Use>
   void for_ranges(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker, const Use& use) {
     if (begin >= end) return;
@@ -90,7 +90,7 @@ class PanelScratch {
   std::size_t size_bytes() const { return memory_.size_bytes(); }
 
  private:
-  // A part of the second-level cache: packed there, used from there, the rows of a step beside it.
+  // A part of the second-level cache: panels are packed into it and read from it, beside the rows of the step.
   static constexpr std::size_t kRangeBytes = std::size_t{256} << 10;
 
   static PackedMatrix matrix_of(const WeightMatrix& w, std::int64_t begin, std::int64_t end, const std::uint8_t* data) {
@@ -99,7 +99,7 @@ class PanelScratch {
   const std::uint8_t* pack(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker);
   std::uint8_t* part_of(int worker) { return memory_.data() + to_size(worker) * part_bytes_; }
 
-  std::size_t part_bytes_ = 0;  // of one thread
+  std::size_t part_bytes_ = 0;  // the bytes of one thread's part
   AlignedBuffer<std::uint8_t> memory_;
 };
 

@@ -5,11 +5,13 @@
 
 #include "base/cpu_info.h"
 #include "base/stop_check.h"
+#include "base/text.h"
 #include "base/to_size.h"
 #include "kernels/pack.h"
 #include "model/weight_need.h"
 #include "stage/weight_shares.h"
 #include "tensor/dequantize.h"
+#include "tensor/quantize.h"
 
 namespace octavo {
 namespace {
@@ -22,6 +24,44 @@ void transpose(std::span<float> floats, std::size_t cols) {
   const std::size_t num_rows = floats.size() / cols;
   for (std::size_t i = 0; i < floats.size(); ++i) floats[i % cols * num_rows + i / cols] = rows[i];
 }
+
+/// The matrices of a tensor that lie there by columns, packed by rows.
+class TransposedPacker {
+ public:
+  TransposedPacker(const ModelSource& source, const ListedMatrix& matrix) : source_(source), matrix_(matrix) {
+    const std::size_t count = to_size(matrix.rows * matrix.cols);
+    file_bytes_.resize(to_size(matrix.cols) * matrix.source->tensor.row_bytes());
+    floats_.resize(count);
+    row_.resize(to_size(matrix.cols));
+    rows_.resize(*dtype_bytes(matrix.type, count));
+  }
+
+  /// Matrix `number`; a hash of what was read.
+  Result<ContentHash> pack(int number, std::uint8_t* panels) {
+    const Tensor& tensor = matrix_.source->tensor;
+    const std::size_t rows = to_size(matrix_.rows), cols = row_.size();
+    OCTAVO_TRY_VOID(
+        source_.read(matrix_.source->offset + to_size(matrix_.row_of(number)) * tensor.row_bytes(), file_bytes_));
+    for (std::size_t c = 0; c < cols; ++c)
+      dequantize(tensor.type, file_bytes_.data() + c * tensor.row_bytes(), std::span(floats_).subspan(c * rows, rows));
+    const std::size_t row_bytes = rows_.size() / rows;
+    for (std::size_t r = 0; r < rows; ++r) {
+      for (std::size_t c = 0; c < cols; ++c) row_[c] = floats_[c * rows + r];
+      if (Result<void> made = quantize(matrix_.type, row_, {}, std::span(rows_).subspan(r * row_bytes, row_bytes));
+          !made)
+        return fail("{}: tensor {}: {}", source_.name(), quote(matrix_.source->name), made.error().message);
+    }
+    pack_panels({.type = matrix_.type, .rows = matrix_.rows, .cols = matrix_.cols, .data = rows_}, 0,
+                num_panels(matrix_.rows), panels);
+    return hash_of(file_bytes_);
+  }
+
+ private:
+  const ModelSource& source_;
+  const ListedMatrix& matrix_;
+  std::vector<std::byte> file_bytes_, rows_;
+  std::vector<float> floats_, row_;
+};
 
 std::size_t packed_bytes_of(const ListedMatrix& m) { return to_size(m.count) * packed_bytes(m.type, m.rows, m.cols); }
 
@@ -79,10 +119,12 @@ Result<Weights> Weights::load(const ModelSource& source, const WeightList& list,
   OCTAVO_TRY(const ContentHash matrices, manner.repack
                                              ? weights.pack_matrices(load, pool, progress, manner, loaded.matrices)
                                              : weights.map_matrices(load, manner.stop, loaded.matrices));
+  OCTAVO_TRY(const ContentHash transposed, weights.pack_transposed(load, pool, manner.stop, loaded.matrices));
   static_cast<ModelTensors<CpuForm>&>(weights) = transform<CpuForm>(list.tensors, loaded);
   std::vector<ContentHash> parts;
   for (const std::span<const std::byte> head : source.heads()) parts.push_back(hash_of(head));
   parts.insert(parts.end(), {vectors, matrices});
+  if (std::ranges::any_of(list.matrices, &ListedMatrix::is_transposed)) parts.push_back(transposed);
   for (const auto& [name, type] : list.types) {
     parts.push_back(hash_of(std::as_bytes(std::span(name))));
     parts.push_back(hash_of(std::as_bytes(std::span(&type, 1))));
@@ -142,6 +184,11 @@ Result<ContentHash> Weights::pack_matrices(const Load& load, ThreadPool& pool, c
     const WeightShare share = load.shares.matrix(index);
     if (share.is_here) loaded[index].panels = panels;
     const std::size_t bytes_of_one = packed_bytes(m.type, m.rows, m.cols);
+    if (m.is_transposed) {
+      OCTAVO_CHECK(share.is_here && !share.is_there, "{} lies elsewhere", m.source->name);
+      panels += packed_bytes_of(m);
+      continue;
+    }
     for (int i = 0; i < m.count; ++i) {
       RepackJob& job = jobs.emplace_back(m.source, m.type, m.row_of(i), m.rows, share.is_here ? panels : nullptr);
       if (share.is_here) panels += bytes_of_one;
@@ -164,13 +211,25 @@ Result<ContentHash> Weights::map_matrices(const Load& load, const std::stop_toke
   const ModelSource& source = load.source;
   const SourceFiles& files = source.files();
   std::vector<ContentHash> hashes = {{files.bytes, static_cast<std::uint64_t>(files.modified_ns)}};
+  std::size_t transposed_bytes = 0;
+  for (const ListedMatrix& m : load.list.matrices)
+    if (m.is_transposed) transposed_bytes += packed_bytes_of(m);
+  matrices_ = AlignedBuffer<std::uint8_t>(transposed_bytes);
+  std::uint8_t* panels = matrices_.data();
   std::array<std::byte, kSampleBytes> sample;
   for (std::size_t index = 0; index < loaded.size(); ++index) {
     const ListedMatrix& m = load.list.matrices[index];
     OCTAVO_TRY_VOID(check_stop(stop, "loading"));
+    if (m.is_transposed) {
+      loaded[index].panels = panels;
+      panels += packed_bytes_of(m);
+      continue;
+    }
     if (m.source->tensor.data.empty())
-      return fail("{}: tensor {} is in no map of a file: without repacking only GGUF files run", source.name(),
-                  m.source->name);
+      return fail(
+          "{}: tensor {} is in no map of a file as it is computed with: without repacking only GGUF files run, of "
+          "Qwen3-Next the later ones",
+          source.name(), m.source->name);
     const std::size_t skipped = to_size(m.first_row) * m.source->tensor.row_bytes();
     loaded[index].file = m.source->tensor.data.data() + skipped;
     mapped_bytes_ += m.file_bytes();
@@ -178,6 +237,29 @@ Result<ContentHash> Weights::map_matrices(const Load& load, const std::stop_toke
     const std::span<std::byte> first = std::span(sample).first(std::min(sample.size(), m.file_bytes()));
     OCTAVO_TRY_VOID(source.read(m.source->offset + skipped, first));
     hashes.push_back(hash_of(first));
+  }
+  return hash_of(std::as_bytes(std::span(hashes)));
+}
+
+Result<ContentHash> Weights::pack_transposed(const Load& load, ThreadPool& pool, const std::stop_token& stop,
+                                             const std::vector<WeightMatrix>& loaded) {
+  std::vector<ContentHash> hashes;
+  for (std::size_t index = 0; index < loaded.size(); ++index) {
+    const ListedMatrix& m = load.list.matrices[index];
+    if (!m.is_transposed) continue;
+    OCTAVO_TRY_VOID(check_stop(stop, "loading"));
+    const std::size_t bytes_of_one = packed_bytes(m.type, m.rows, m.cols);
+    std::uint8_t* panels = matrices_.data() + (loaded[index].panels - matrices_.data());
+    std::vector<Result<ContentHash>> made(to_size(m.count), ContentHash());
+    const ThreadPool::Step step(pool);
+    pool.for_ranges(made.size(), 1, [&](std::size_t begin, std::size_t end, int /*worker*/) {
+      TransposedPacker packer(load.source, m);
+      for (std::size_t i = begin; i < end; ++i) made[i] = packer.pack(static_cast<int>(i), panels + i * bytes_of_one);
+    });
+    for (const Result<ContentHash>& one : made) {
+      OCTAVO_TRY(const ContentHash hash, one);
+      hashes.push_back(hash);
+    }
   }
   return hash_of(std::as_bytes(std::span(hashes)));
 }

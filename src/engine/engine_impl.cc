@@ -14,17 +14,17 @@
 namespace octavo {
 namespace {
 
-constexpr std::chrono::seconds kLongestFinish(10);  // of what is being kept, when the engine ends
+constexpr std::chrono::seconds kLongestFinish(10);  // for what is being stored, when the engine ends
 
 auto out_of_memory() { return fail_as(ErrorKind::kOutOfMemory, "out of memory while taking a request"); }
 auto draining() { return fail_as(ErrorKind::kDraining, "the engine is draining: it takes no further request"); }
 
-/// Steps have a time to keep, or the rows of drafts a price, which wants the model's work.
+/// Whether step times must be predicted, for a target or for the price of drafts, which needs the model's work.
 bool prices_steps(const EngineParts& parts, const ModelInfo& info) {
   return parts.limits.step_ms > 0 || (parts.draft.mode != DraftMode::kOff && info.work != nullptr);
 }
 
-/// Prefixes are asked for to be kept, and can be; whoever asked is told why they cannot.
+/// Whether prefixes are stored. Where they cannot be, although asked for, a warning says why.
 bool is_stored(const EngineParts& parts) {
   const KvStoreSettings& settings = parts.kv_store;
   if (settings.folder.empty()) return false;
@@ -171,9 +171,10 @@ Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
   const RequestId id = next_id_++;
   try {
     const auto num_tokens = static_cast<std::int64_t>(request.tokens.size()) * request.num_choices +
-                            static_cast<std::int64_t>(request.prediction.size());
+                            static_cast<std::int64_t>(request.prediction.size() + request.resumed_tokens.size());
     OCTAVO_TRY(QueueUsage::Place place, queue_.enter(request.owner, num_tokens));
-    std::unique_ptr<ActiveRequest> active = maker_.make(id, std::move(request), std::move(on_event), max_generated);
+    OCTAVO_TRY(std::unique_ptr<ActiveRequest> active,
+               maker_.make(id, std::move(request), std::move(on_event), max_generated));
     active->place = std::move(place);
     if (driver_.submit(active)) return id;
     if (driver_.is_closed()) return draining();
@@ -184,7 +185,7 @@ Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
 }
 
 void EngineImpl::cancel(RequestId id) {
-  if (id == 0 || id >= next_id_) return;  // nobody's yet
+  if (id == 0 || id >= next_id_) return;  // no request has this number yet
   driver_.cancel(id);
 }
 

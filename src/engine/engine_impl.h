@@ -1,4 +1,4 @@
-// The engine behind the public interface: puts its parts together and passes each call to the one that answers it.
+// The engine behind the public interface: it puts its parts together and passes each call to the part that answers it.
 //
 //     submit: request_check, QueueUsage, RequestMaker        any thread
 //     Driver: who drives; inbox, loop, statistics             any thread
@@ -35,27 +35,27 @@
 
 namespace octavo {
 
-/// The parts of an engine. Members are destroyed last to first: a runner may refer to the resources and the file.
+/// The parts of an engine. Members are destroyed last to first: a runner may refer to the resources and to the file.
 struct EngineParts {
-  std::unique_ptr<const ModelSource> source;        // the runner's views point into it; null if weights are packed
-  std::unique_ptr<const ModelSource> draft_source;  // of a draft file, the same; null without one
+  std::unique_ptr<const ModelSource> source;        // the runner reads from it; null where all weights are packed
+  std::unique_ptr<const ModelSource> draft_source;  // the same of a draft file; null without one
   std::shared_ptr<Resources> resources;
   TextParts text;
   std::unique_ptr<ModelRunner> runner;
   std::unique_ptr<PictureEncoder> encoder;  // null: the model reads texts alone
   PictureVectors::Settings picture_memory;
   bool prefix_cache = true;
-  bool profile = false;           // steps are timed by part
-  KvStoreSettings kv_store = {};  // what is to be kept on disk
+  bool profile = false;           // the parts of steps are timed
+  KvStoreSettings kv_store = {};  // what is kept on disk
   Scheduler::Limits limits;
   DraftOptions draft = {};
   IdleRelease::Times idle = {};
-  QueueUsage::Bounds queue_bounds;  // of requests that were never admitted
+  QueueUsage::Bounds queue_bounds;  // the bounds of requests that wait for their first row
 };
 
 class EngineImpl final : public Engine {
  public:
-  /// Errors: a KV memory that cannot hold two tokens.
+  /// Error: the KV memory cannot hold two tokens.
   static Result<std::unique_ptr<EngineImpl>> create(EngineParts parts);
 
   ~EngineImpl() override;
@@ -67,36 +67,36 @@ class EngineImpl final : public Engine {
   void run_until(std::stop_token stop) override { driver_.run_until(stop, parts_.idle); }
   void drain() override { driver_.drain(); }
   void release_memory(bool cached) override { driver_.release_memory(cached); }
-  /// Times a few steps on made-up tokens, for the cost model: before the first request, and as long as no stop is asked
-  /// for.
+  /// Times a few steps on made-up tokens for the cost model. Called before the first request; ends early once a stop is
+  /// asked for.
   void calibrate(const std::stop_token& stop = {});
 
-  /// The manager of the runner's memory.
+  /// The manager of the runner's KV memory.
   const KvCacheManager& kv() const { return kv_; }
-  /// The KV cache is in order, and every sequence agrees with them. At any time; after every step where
-  /// OCTAVO_INTEGRITY_CHECKS is set.
+  /// Checks that the KV cache is consistent, and every sequence agrees with it. May be called at any time; where
+  /// OCTAVO_INTEGRITY_CHECKS is set, it runs after every step.
   Result<void> check_integrity() const { return requests_.check_integrity(); }
 
  private:
-  /// The memory of sequences, and what of it outlives the process.
+  /// The memory of sequences, and the part of it that outlives the process.
   struct Memory {
-    std::unique_ptr<KvCacheManager> kv = {};  // of the runner's memory
-    std::unique_ptr<KvStore> store = {};      // null: nothing
-    std::shared_ptr<Inbox> inbox = {};        // that the store's thread wakes
+    std::unique_ptr<KvCacheManager> kv = {};  // manages the runner's memory
+    std::unique_ptr<KvStore> store = {};      // null: nothing is stored
+    std::shared_ptr<Inbox> inbox = {};        // woken by the store's thread
   };
   static Result<Memory> make_memory(EngineParts& parts);
   EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextImpl>& text, Memory memory);
   StepParts step_parts();
 
   const ModelTextImpl& text_;
-  EngineParts parts_;  // but for the text
+  EngineParts parts_;  // without the text
   const Memory memory_;
   KvCacheManager& kv_;
   CostModel cost_;
-  QueueUsage queue_;  // outlives the requests
+  QueueUsage queue_;  // destroyed after the requests
   Scheduler scheduler_;
   std::optional<StoredPrefixes> stored_;
-  StepPlan plan_;  // of the step in flight
+  StepPlan plan_;  // the plan of the current step
   Statistics statistics_;
   Drafting drafting_;
   RequestTable requests_;

@@ -14,7 +14,7 @@
 namespace octavo {
 namespace {
 
-constexpr double kLongestDeadline = 1e6;  // seconds; more than a week
+constexpr double kLongestDeadline = 1e6;  // in seconds; more than a week
 
 Result<void> check_tokens(std::string_view field, std::span<const TokenId> tokens, int vocab_size) {
   for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -37,7 +37,7 @@ Result<void> check_logit_bias(std::span<const std::pair<TokenId, float>> bias, i
   return {};
 }
 
-/// The number of tokens to generate at most.
+/// Checks the numbers of tokens and the sampling; the result is the most tokens to generate.
 Result<int> check_tokens_and_sampling(const Request& request, const RequestLimits& limits) {
   const int context = limits.max_context;
   const bool generates = request.max_tokens != -1;
@@ -118,6 +118,20 @@ Result<void> check_choices(const Request& request, const RequestLimits& limits) 
   return {};
 }
 
+Result<void> check_resumed(const Request& request, int max_generated, const RequestLimits& limits) {
+  if (request.resumed_tokens.empty()) return {};
+  if (std::cmp_greater_equal(request.resumed_tokens.size(), max_generated))
+    return fail("resumed_tokens: found {}, expected fewer than the {} that the answer may have",
+                request.resumed_tokens.size(), max_generated);
+  if (request.num_choices != 1)
+    return fail("resumed_tokens: found {} beside {} choices, expected one", request.resumed_tokens.size(),
+                request.num_choices);
+  if (request.sampling.mirostat.version != 0)
+    return fail("resumed_tokens: found {} beside Mirostat, whose next draw depends on how surprising they were",
+                request.resumed_tokens.size());
+  return check_tokens("resumed_tokens", request.resumed_tokens, limits.num_drawable);
+}
+
 Result<void> check_queueing(const Request& request) {
   if (request.priority < -kMaxPriority || request.priority > kMaxPriority) {
     return fail("priority: found {}, expected {} to {}", request.priority, -kMaxPriority, kMaxPriority);
@@ -168,12 +182,12 @@ Result<void> check_reasoning(const ReasoningParams& reasoning, const RequestLimi
   return {};
 }
 
-/// Pictures stand in their order where the tokens say so.
+/// Checks that pictures are in order and that the tokens have placeholders for them.
 Result<void> check_pictures(const Request& request, const RequestLimits& limits) {
   if (request.pictures.empty()) return {};
   if (limits.max_picture_tokens == 0)
     return fail("pictures: found {}, but the model reads texts alone", request.pictures.size());
-  std::int64_t end = 0;  // of the one before
+  std::int64_t end = 0;  // the end of the picture before
   for (std::size_t i = 0; i < request.pictures.size(); ++i) {
     const PromptPicture& given = request.pictures[i];
     if (given.picture == nullptr || given.picture->pixels.rgb.empty() || given.count != given.picture->num_tokens())
@@ -204,6 +218,7 @@ Result<int> check_request(const Request& request, const RequestLimits& limits) {
   OCTAVO_TRY_VOID(check_drafts(request, limits));
   OCTAVO_TRY_VOID(check_choices(request, limits));
   OCTAVO_TRY_VOID(check_endings(request, max_generated, limits));
+  OCTAVO_TRY_VOID(check_resumed(request, max_generated, limits));
   OCTAVO_TRY_VOID(check_reasoning(request.reasoning, limits));
   OCTAVO_TRY_VOID(check_queueing(request));
   OCTAVO_TRY_VOID(check_pictures(request, limits));

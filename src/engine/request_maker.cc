@@ -1,9 +1,11 @@
 #include "engine/request_maker.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/to_size.h"
+#include "engine/answers/choice_pool.h"
 
 namespace octavo {
 
@@ -14,8 +16,8 @@ RequestMaker::RequestMaker(const ModelTextImpl& text, BlockHashing hashing, cons
     if (text_.words().is_end_of_generation(token)) end_tokens_.push_back(token);
 }
 
-std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request, TokenCallback on_event,
-                                                  int max_generated) const {
+Result<std::unique_ptr<ActiveRequest>> RequestMaker::make(RequestId id, Request request, TokenCallback on_event,
+                                                          int max_generated) const {
   auto active = std::make_unique<ActiveRequest>();
   active->id = id;
   active->submitted = Choice::Clock::now();
@@ -49,16 +51,52 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   active->logprobs = request.logprobs;
   active->max_drafts = request.max_drafts;
   active->prediction = std::move(request.prediction);
-  if (request.tokens.back() < text_.words().num_tokens())  // not a row of the model's padding
+  if (request.tokens.back() < text_.words().num_tokens())  // the last token is no row of the model's padding
     active->last_token = request.tokens.back();
   active->choices.resize(to_size(request.num_choices));
   active->num_active = request.num_choices;
   fill_prompt(request, *active);
   if (active->constraint != nullptr) find_first_mask(*active);
+  if (!request.resumed_tokens.empty()) OCTAVO_TRY_VOID(resume(*active));
   return active;
 }
 
-/// Runs on the caller's thread. The mask was found when the constraint was compiled, and is mostly still kept.
+/// Begins the choice, on the caller's thread, and lets it follow the tokens that it had. The prompt has them behind its
+/// own, and they are computed with it.
+Result<void> RequestMaker::resume(ActiveRequest& active) const {
+  active.choices.front() = std::make_unique<Choice>(text_.words());
+  Choice& choice = *active.choices.front();
+  begin_choice(choice, active, 0, hashing_.block_size);
+  const std::span<const TokenId> resumed =
+      std::span(active.prompt.tokens).subspan(to_size(active.prompt.params.prompt_tokens));
+  std::vector<TokenId>& tokens = choice.sequence.tokens;
+  tokens.resize(tokens.size() - resumed.size());
+  active.resumed.reserve(resumed.size());
+  for (std::size_t i = 0; i < resumed.size(); ++i) {
+    tokens.push_back(resumed[i]);
+    const AppendedToken appended = choice.follow(active, text_.words());
+    if (!appended.is_allowed)
+      return fail("resumed_tokens[{}]: found {}, which {} does not allow there", i, resumed[i],
+                  active.constraint->name());
+    if (appended.finish != FinishReason::kNone)
+      return fail("resumed_tokens[{}]: found {}, which ends the answer, expected tokens after which it goes on", i,
+                  resumed[i]);
+    active.resumed.emplace_back(TokenEvent{.token = resumed[i],
+                                           .logprob = std::numeric_limits<float>::quiet_NaN(),
+                                           .text = appended.shown.text,
+                                           .bytes = appended.shown.bytes,
+                                           .reasoning = appended.shown.reasoning,
+                                           .is_reasoning = appended.is_reasoning,
+                                           .is_text = choice.text.is_text(resumed[i]),
+                                           .other_bytes = appended.shown.other_bytes});
+  }
+  if (!choice.is_constrained()) return {};
+  std::ranges::fill(choice.mask.bits, MaskWord{0});
+  choice.mask.set(choice.constraint.allow(choice.mask.bits));
+  return {};
+}
+
+/// Finds the first mask, on the caller's thread. Compiling the constraint has found it, and it is mostly still kept.
 void RequestMaker::find_first_mask(ActiveRequest& active) const {
   ConstraintState state;
   state.begin(active.constraint, active.last_token);
@@ -76,7 +114,7 @@ ReasoningView RequestMaker::view_of(const Request& request, std::span<const Toke
   return view;
 }
 
-/// The token that opens reasoning; -1 where a mark has several: those after the first would have to be allowed as well.
+/// The token that opens reasoning; -1 where the mark has several tokens, as later ones would have to be allowed too.
 TokenId RequestMaker::opening_mark_of(const ReasoningView& reasoning) {
   if (reasoning.marks == nullptr || reasoning.options.begins_inside) return -1;
   for (const ReasoningMarks::Mark& mark : reasoning.marks->marks())
@@ -102,13 +140,14 @@ EndingRules RequestMaker::endings_of(Request& request, int max_generated) const 
 void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   Sequence& prompt = active.prompt;
   prompt.params.id = active.id;
-  prompt.params.choice = request.num_choices - 1;  // the last one that begins takes its place
+  prompt.params.choice = request.num_choices - 1;  // the last choice that begins takes the prompt's place
   prompt.params.priority = request.priority;
   prompt.params.cache_domain = active.cache_domain;
   prompt.params.owner = active.owner;
   prompt.tokens = std::move(request.tokens);
   prompt.params.prompt_tokens = static_cast<int>(prompt.tokens.size());
-  // The last token is computed whatever is cached. A pinned prompt is one that others go on from.
+  prompt.tokens.insert(prompt.tokens.end(), request.resumed_tokens.begin(), request.resumed_tokens.end());
+  // The last token is computed whatever is cached, unless the prompt is pinned for others to continue.
   prompt.params.generation_prompt_tokens = std::max(request.pins ? 0 : 1, request.generation_prompt_tokens);
   prompt.params.samples = active.endings.max_generated != 0;
   prompt.params.makes_vector = active.vector.is_wanted();
@@ -118,7 +157,7 @@ void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   prompt.pending.prompt_logits_from = active.callbacks.on_prompt_logits ? 0 : prompt.params.prompt_tokens;
   prompt.pending.reported_progress = active.callbacks.on_prompt_progress ? -1 : prompt.params.prompt_tokens;
   prompt.num_forks = request.num_choices - 1;
-  // The last token that is generated is never fed back.
+  // The last token that is generated never becomes a row.
   prompt.params.max_cached = prompt.params.prompt_tokens + std::max(0, active.endings.max_generated - 1);
   fill_pictures(request, prompt);
   prompt.hash_blocks(BlockHashing(hashing_));

@@ -1,4 +1,4 @@
-// The threads and the memory budget behind Resources, and who uses the threads.
+// The threads and the memory budget behind Resources, and the count of the engines that use the threads.
 #pragma once
 
 #include "base/memory_budget.h"

@@ -12,12 +12,13 @@ struct TokenStream::Queue {
   std::mutex mutex;
   std::condition_variable filled;
   std::deque<RequestEvent> events;
-  RequestEvent current;  // the puller's
+  RequestEvent current;  // used by the thread that pulls
   RequestId id = 0;
-  int choices_left = 0;  // whose last event was not pulled
-  bool is_cut = false;   // the system had no memory for an event: there are no further ones
+  int choices_left = 0;  // choices whose last event was not pulled yet
+  bool is_cut = false;   // the system had no memory for an event: no further events come
 
-  /// The engine's thread. Nothing may be thrown into a step, which has the tokens of other requests still to hand out.
+  /// Takes an event, on the engine's thread. It must not throw into a step, which has other requests' tokens to hand
+  /// out.
   void push(const TokenEvent& told) noexcept {
     {
       const std::lock_guard lock(mutex);
@@ -36,7 +37,7 @@ struct TokenStream::Queue {
     if (current.finish != FinishReason::kNone) --choices_left;
     return &current;
   }
-  /// The last event of a stream that was cut.
+  /// Gives a stream that was cut its last event.
   void fail() {
     current = {};
     current.finish = FinishReason::kFailed;
@@ -77,7 +78,7 @@ const RequestEvent* TokenStream::try_next() {
     if (!queue_->is_cut || queue_->choices_left == 0) return nullptr;
     queue_->fail();
   }
-  engine_->cancel(id());  // without the lock, which the callback of its end takes
+  engine_->cancel(id());  // without the lock, as the callback of the end takes it
   return &queue_->current;
 }
 

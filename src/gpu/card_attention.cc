@@ -10,10 +10,10 @@
 namespace octavo::gpu {
 namespace {
 
-/// Bytes for the partial results of tiles; of more, blocks of threads go over all tiles.
+/// The memory for partial results of tiles. Where they would take more, each block of threads goes over all tiles.
 constexpr std::uint64_t kPartialBytes = std::uint64_t{32} << 20;
 
-/// The widest rows of Q, of K, and of Q with gates.
+/// The widths of the widest rows: of Q, of K, and of Q with its gates.
 struct Widths {
   std::uint64_t q, kv, gated_q;
 
@@ -29,7 +29,7 @@ bool reads_int8(const AttentionTensors<CardForm>& w, bool keys) {
   return reads(w.q) || (keys && (reads(w.k) || reads(w.v)));
 }
 
-/// A kernel of attention and its shape, but for the grid.
+/// The launch of the attention kernel for a type and a number of queries, without its grid.
 Launch attention_launch(KvType type, int queries, int head_dim) {
   struct Kernel {
     const char *f16, *i16;
@@ -96,7 +96,7 @@ Result<CardAttention> CardAttention::create(CardContext& context, const ModelCon
 
 void CardAttention::copy_blocks(std::span<const BlockCopy> copies) {
   for (const auto& [group, from, to] : copies) {
-    if (group == layout_->num_groups()) continue;  // a snapshot
+    if (group == layout_->num_groups()) continue;  // this copies a snapshot, not a block
     for (int i = 0; i < static_cast<int>(kv_.size()); ++i) {
       const CardKvLayer& kv = kv_[to_size(i)];
       if (kv.data == nullptr || layout_->lender(i) != i || layout_->place(i).group != group) continue;

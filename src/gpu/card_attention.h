@@ -1,5 +1,5 @@
-// Attention as a layer's mixer on the card (cpu/attention_mixer.h): Q, K and V of the rows, K and V into the blocks
-// that lie there, the cache's answer, the output matrix.
+// Attention as a layer's mixer on the card (cpu/attention_mixer.h): Q, K and V of the rows are computed, K and V are
+// written into the blocks in the card's memory, the queries attend, and the output matrix follows.
 //
 // Owned by CardStage.
 #pragma once
@@ -16,18 +16,18 @@ namespace octavo::gpu {
 
 class CardAttention {
  public:
-  /// Takes the memory of keys and values of a stage's layers, and of the rows of a step. Error: the card has none.
+  /// Allocates the keys and values of a stage's layers, and the rows of a step. Error: the card has not enough memory.
   static Result<CardAttention> create(CardContext& context, const ModelConfig& config, const StateRoom& room,
                                       LayerRange layers, int max_rows);
-  /// Bytes of keys and values of a layer.
+  /// The bytes of a layer's keys and values.
   static std::uint64_t kv_bytes(const StateRoom& room, int layer);
-  /// Bytes of all else.
+  /// The bytes of all other memory.
   static std::uint64_t scratch_bytes(const ModelConfig& config, int max_rows);
 
   void copy_blocks(std::span<const BlockCopy> copies);
-  /// K and V of the rows whose normed input is `h`, into the cache.
+  /// Computes K and V of the rows, whose normed input is `h`, and writes them into the cache.
   void write_state(int layer, const CardLayerWeights& weights, const CardStep& step, const float* h);
-  /// The whole mixer: `h` becomes the output matrix's result. `state_written`: write_state() was called.
+  /// Runs the whole mixer, in place: `h` becomes the output matrix's result. `state_written`: write_state() was called.
   void run(int layer, const CardLayerWeights& weights, const CardStep& step, bool state_written, float* h);
 
  private:
@@ -39,16 +39,16 @@ class CardAttention {
   void write_kv(int layer, const AttentionTensors<CardForm>& w, const CardStep& step, const float* h);
   void attend(int layer, const AttentionTensors<CardForm>& w, const CardStep& step);
   void gate_attended(int layer, const AttentionTensors<CardForm>& w, const CardStep& step);
-  /// The place of what the matrix of Q gives: where it has gates, not that of the queries.
+  /// The products of the matrix of Q: the queries themselves, or where the layer has gates, rows of queries and gates.
   float* products_of(const AttentionSpec& spec) const { return (spec.gated_output ? gated_q_ : q_).as<float>(); }
-  /// Whether blocks of threads are to have one tile each: there are too few of them otherwise.
+  /// Whether each block of threads has one tile, because there would be too few blocks otherwise.
   bool is_split(int layer, const CardStep& step, int num_tiles) const;
 
   CardContext* context_;
   const ModelConfig* config_;
   const StateLayout* layout_;
-  std::vector<CardKvLayer> kv_;  // [layers of the model up to the last one] their own; of those that borrow: their
-                                 // lenders'; of others nothing
+  std::vector<CardKvLayer> kv_;  // [layers of the model up to the stage's last one]: a layer that borrows has its
+                                 // lender's; layers of other kinds and stages have none
   std::vector<CardMemory> blocks_;
   CardMemory q_, attended_, k_, v_;  // [max_rows, width of heads]
   CardMemory gated_q_;               // [max_rows, queries and gates]

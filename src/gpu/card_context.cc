@@ -4,9 +4,9 @@
 
 namespace octavo::gpu {
 
-// NEON adds neighbouring lanes first, and scalar rounds a multiply-add twice.
+// The card lacks two orders: NEON adds neighbouring lanes first, and scalar rounds a multiply-add twice.
 Result<SumOrder> sum_order_of(IsaLevel isa, Bits bits) {
-  if (bits == Bits::kPortable || isa == IsaLevel::kAvx512Vnni) return SumOrder{};
+  if (bits == Bits::kPortable || level_of_bits(isa) == IsaLevel::kAvx512Vnni) return SumOrder{};
   switch (isa) {
     case IsaLevel::kAvx2: return SumOrder{.lanes = 8, .scales = ScaleOrder::kWordScales};
     case IsaLevel::kAvxVnni: return SumOrder{.lanes = 8};

@@ -1,5 +1,5 @@
-// The things that every part of a layer computes with on the card: the device, the order of sums, and the int8 form of
-// the rows that are multiplied next.
+// What all parts of a layer on the card compute with: the device, the order of sums, and the int8 form of the rows that
+// the next product reads.
 //
 // Owned by CardStage.
 #pragma once
@@ -16,31 +16,31 @@
 
 namespace octavo::gpu {
 
-/// The order of a level's sums, which the card takes over.
+/// The order in which a level adds up sums, which the card follows.
 struct SumOrder {
   int lanes = 16;
-  ScaleOrder scales = ScaleOrder::kFloatScales;  // of K types
+  ScaleOrder scales = ScaleOrder::kFloatScales;  // for products of K types
 };
-/// Error: the card has not got the level's order.
+/// The order of a level. Error: the card cannot follow it.
 Result<SumOrder> sum_order_of(IsaLevel isa, Bits bits);
 
 struct CardContext {
   CudaDevice& device;
   SumOrder order;
-  float epsilon = 0;     // of norms
+  float epsilon = 0;     // the epsilon of norms
   CardMemory int8 = {};  // [max_rows, the widest matrix]
 
   /// Memory for `rows` rows of `cols` floats. Error: the card has none.
   Result<CardMemory> allocate_rows(int rows, std::uint64_t cols) const;
-  /// The int8 form of x, [rows, cols].
+  /// Quantizes x, [rows, cols], to int8, for the next products.
   void quantize(const float* x, std::int64_t cols, int rows);
-  /// y = w x, [rows, w.rows]. Where w reads int8, x was quantized last.
+  /// y = w x, [rows, w.rows]. Where w multiplies int8, quantize() was called with x just before.
   void multiply(const CardMatrix& w, const float* x, int rows, float* y);
-  /// Ends a part of a layer for `count` rows, whose order of sums is put in here.
+  /// Ends a part of a layer for `count` rows. It sets the order of sums in `rows`.
   void finish_rows(FinishRowsArguments rows, int count);
 };
 
-/// Blocks of kRowThreads columns.
+/// The blocks of kRowThreads columns that `cols` columns need.
 constexpr int column_blocks(std::int64_t cols) { return static_cast<int>((cols + kRowThreads - 1) / kRowThreads); }
 
 }  // namespace octavo::gpu

@@ -1,5 +1,5 @@
-// A gated delta net as a layer's mixer on the card (cpu/delta_mixer.h), with the states of its layers: those of all
-// snapshots, under the processor's ids.
+// A gated delta net as a layer's mixer on the card (cpu/delta_mixer.h), with the states of its layers in all snapshots,
+// under the ids that the processor has for them.
 //
 // Owned by CardStage.
 #pragma once
@@ -19,30 +19,30 @@ namespace octavo::gpu {
 
 class CardDelta {
  public:
-  /// Takes the memory of the states of a stage's layers, of what drafted rows keep, and of the rows of a step: none
-  /// where no layer is recurrent. Error: the card has no memory.
+  /// Allocates the states of a stage's layers, what drafted rows keep, and the rows of a step; nothing where no layer
+  /// is recurrent. Error: the card has not enough memory.
   static Result<CardDelta> create(CardContext& context, const ModelConfig& config, const StateRoom& room,
                                   LayerRange layers, const CardWeights& weights, int max_rows);
-  /// Bytes of a layer's states, and of what its drafted rows keep.
+  /// The bytes of a layer's states, and of what its drafted rows keep.
   static std::uint64_t state_bytes(const ModelConfig& config, const StateRoom& room, int layer);
-  /// Bytes of all else.
+  /// The bytes of all other memory.
   static std::uint64_t scratch_bytes(const ModelConfig& config, int max_rows);
 
   void copy_snapshots(std::span<const BlockCopy> copies);
   void advance_states(std::span<const StateAdvance> advances);
-  /// The recurrence over all rows of the batch, whose normed input is `h`.
+  /// Runs the recurrence over all rows of the batch, whose normed input is `h`.
   void write_state(int layer, const CardLayerWeights& weights, const CardStep& step, const float* h);
-  /// The whole mixer: `h` becomes the output matrix's result. `state_written`: write_state() was called.
+  /// Runs the whole mixer, in place: `h` becomes the output matrix's result. `state_written`: write_state() was called.
   void run(int layer, const CardLayerWeights& weights, const CardStep& step, bool state_written, float* h);
 
  private:
   struct Layer {
     const DeltaSpec* spec = nullptr;  // null: the layer has another mixer
-    float* states = nullptr;          // of slot 0
+    float* states = nullptr;          // the state of slot 0
     const float* taps = nullptr;
-    CardMemory kept_inputs = {}, kept_gates = {};  // of drafted rows
+    CardMemory kept_inputs = {}, kept_gates = {};  // what drafted rows keep
   };
-  /// Rows that go through states.
+  /// The rows that go through the states.
   struct Rows {
     CardRanges ranges;
     int count;
@@ -59,21 +59,21 @@ class CardDelta {
   void advance(int layer, const DeltaTensors<CardForm>& w, const CardStep& step, const float* h);
   void convolve(const Layer& layer, const Rows& rows);
   void find_gates(const Layer& layer, const DeltaTensors<CardForm>& w, int rows);
-  /// The recurrence behind the convolution; then inputs are kept.
+  /// Runs the recurrence on the convolution's results, then keeps the inputs.
   void run_rule(const Layer& layer, const Rows& rows);
   void gate_results(const DeltaSpec& spec, const DeltaTensors<CardForm>& w, const CardStep& step);
 
   CardContext* context_;
   const ModelConfig* config_;
   const StateLayout* layout_;
-  std::vector<Layer> layers_;  // [layers of the model up to the last one]
-  std::size_t stride_ = 0;     // bytes of a snapshot's states that lie here
-  CardMemory states_;          // [snapshots] of stride_ bytes
+  std::vector<Layer> layers_;  // [layers of the model up to the stage's last one]
+  std::size_t stride_ = 0;     // the bytes of a snapshot's states on this card
+  CardMemory states_;          // [snapshots], each of stride_ bytes
   CardMemory inputs_, mixed_;  // [max_rows, channels]
   CardMemory decay_, beta_;    // [max_rows, value heads]
   CardMemory gates_;           // [max_rows, value heads, 2]
   CardMemory gated_;           // [max_rows, value width]
-  RecurrentRows right_;        // of drafted ones, in an advance
+  RecurrentRows right_;        // the drafted rows that turned out right, in an advance
   StepArrays advance_arrays_;
 };
 

@@ -1,5 +1,4 @@
-// The dense feed-forward of a layer on the card, as cpu/dense_ffn.h has it. Experts that compute every row are computed
-// by it too.
+// The dense feed-forward of a layer on the card (cpu/dense_ffn.h), which also computes shared experts.
 //
 // Owned by CardStage.
 #pragma once
@@ -11,11 +10,11 @@ namespace octavo::gpu {
 
 class CardDenseFfn {
  public:
-  /// Takes memory for the widest of the model's layers. The context must outlive it. Error: the card has too little.
+  /// Allocates memory for the widest of the model's layers. `context` must outlive it. Error: too little memory.
   static Result<CardDenseFfn> create(CardContext& context, const ModelConfig& config, int max_rows);
   static std::uint64_t scratch_bytes(const ModelConfig& config, int max_rows);
 
-  /// out = the result for `rows` rows of x, [rows, width of the model], but for the bias of down. `out` may be `x`.
+  /// out = the result for `rows` rows of x, [rows, width of the model], without the bias of down. `out` may be `x`.
   void compute(const DenseFfnSpec& spec, const DenseFfnTensors<CardForm>& w, const float* x, int rows, float* out);
 
  private:

@@ -8,7 +8,7 @@
 namespace octavo::gpu {
 namespace {
 
-// Rows that are grouped together, as cpu/experts_ffn.cc has it: results of all their choices are held.
+// The most rows that are grouped together (cpu/experts_ffn.cc): the results of all their choices are held.
 constexpr int kMostPassRows = 1024;
 constexpr std::size_t kCountBytes = sizeof(std::uint64_t);
 
@@ -112,7 +112,7 @@ void CardExperts::run(const ExpertsFfnSpec& spec, const ExpertsFfnTensors<CardFo
   finish(w, rows.count, h);
 }
 
-/// Scores of all experts, and the result of the one that computes every row.
+/// Computes the scores of all experts, and the result of the shared expert.
 void CardExperts::multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnTensors<CardForm>& w, int rows,
                                     const float* h) {
   const bool gated = is_present(w.shared_gate);
@@ -124,7 +124,7 @@ void CardExperts::multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfn
                    shared_results_.as<float>());
 }
 
-/// h is in turn the input of the expert for every row, of the router and of the experts.
+/// Uses h as the input of the shared expert, then of the router, then of the experts: each has a norm of its own.
 void CardExperts::multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsFfnTensors<CardForm>& w, int rows,
                                        float* x, float* h) {
   if (w.has_shared())
@@ -239,7 +239,7 @@ void CardExperts::combine(const Pass& pass, float* h) {
                                                   .num_chosen = pass.spec.num_chosen});
 }
 
-/// The norms of the two results, where they have some, and their sum. An expert that has a norm has no gate.
+/// Norms the two results, where they have norms, and adds them up. An expert that has a norm has no gate.
 void CardExperts::finish(const ExpertsFfnTensors<CardForm>& w, int rows, float* h) {
   const auto norm = [&](const float* weight, float* row) {
     if (weight != nullptr) context_->finish_rows({.x = row, .h = row, .next_norm = weight, .width = width_}, rows);

@@ -112,7 +112,7 @@ class CardStage::Load final : public StageLoad {
 
   const StageParts parts_;
   std::unique_ptr<CardStage> stage_;
-  std::mutex mutex_;  // of the card, which one thread uses at a time
+  std::mutex mutex_;  // guards the card, which one thread uses at a time
   bool has_failed_ = false;
 };
 
@@ -168,7 +168,7 @@ StageFindings CardStage::findings() const {
   return {.expert_bytes = experts_->bytes_read(), .not_finite = experts_->not_finite(), .spoiled = spoiled_};
 }
 
-/// The head has seen all rows; those whose logits are wanted go on here.
+/// Where a draft head has seen all rows, only those whose logits are wanted go on.
 void CardStage::keep_rows_of_logits() {
   const Batch& batch = step_->rows().batch();
   if (batch.logit_rows.empty() || batch.logit_rows.size() == batch.tokens.size()) return;
@@ -254,7 +254,7 @@ void CardStage::keep_logit_rows() {
   device_->copy_on_card(x_.pointer(), h_.pointer(), to_size(rows) * to_size(config_.width) * sizeof(float));
 }
 
-/// Logits of the first rows are a part of the step's work if the step before was asked for some.
+/// Computes logits of the first rows as a part of the step, if the logits of the step before were asked for.
 void CardStage::compute_wanted_logits() {
   const int rows = static_cast<int>(step_->rows().batch().logit_rows.size());
   num_computed_ = has_output() && wants_logits_ ? std::min(rows, kMaxLogitRows) : 0;

@@ -1,5 +1,5 @@
-// A stage on a card, and the output matrix where it has room for all: the layers of cpu/cpu_stage.h, launch by launch,
-// with the bits of the processor's level.
+// A stage on a card, with the output matrix where the card has room for the whole model: the layers of cpu/cpu_stage.h,
+// each as a sequence of launches, with the bits of the processor's level.
 //
 // Owned by the model's runner.
 #pragma once
@@ -24,12 +24,12 @@ namespace octavo::gpu {
 
 class CardStage final : public DeviceStage, private LayerWalk {
  public:
-  /// Takes all memory on the card that it will use, for those layers, and with `output` for the output matrix, which is
-  /// behind the last one. `shapes` are those of the model's weights. Error: the card has too little.
+  /// Allocates all memory that these layers will use on the card, and with `output` the output matrix's, which belongs
+  /// behind the model's last layer. `shapes`: those of the model's weights. Error: the card has too little memory.
   static Result<std::unique_ptr<CardStage>> create(std::shared_ptr<CudaDevice> device, const StageParts& parts,
                                                    const WeightShapes& shapes, const SumOrder& order, LayerRange layers,
                                                    bool output);
-  /// Takes the weights into the stage, which no one uses until it is finished.
+  /// Loads the weights into the stage, which nobody may use until that is finished.
   static std::unique_ptr<StageLoad> load(std::unique_ptr<CardStage> stage, const StageParts& parts);
 
   LayerRange layers() const override { return layers_; }
@@ -54,32 +54,33 @@ class CardStage final : public DeviceStage, private LayerWalk {
         weights_(std::move(weights)) {}
   Result<void> take_memory(const StageParts& parts);
 
-  // The walk's steps.
+  // The steps that the walk over layers calls.
   void norm_input(int layer) override { norm_rows(input_norm(layer), 0, step_->rows().count()); }
   void find_spoiled() override;
   void write_state(int layer) override;
   void keep_logit_rows() override;
   void run_layer(int layer, bool state_written) override;
 
-  /// Calls visit(part) with the part that computes a layer's mixer; other kinds are never the card's (placement.h).
+  /// Calls visit(part) with the part that computes a layer's mixer. Layers with other mixers are never placed on a card
+  /// (placement.h).
   template <class Visit>
   void visit_mixer(const LayerSpec& spec, const Visit& visit) {
     if (spec.attention() != nullptr) visit(*attention_);
     if (spec.delta() != nullptr) visit(*delta_);
   }
-  /// The norm of the first part from a layer on; null: no layer of the stage has one.
+  /// The norm before the first part that has one, from a layer on; null: no layer of the stage has one.
   const float* input_norm(int layer) const;
-  /// Each gives the bias of its last matrix, which is added behind it; null: none.
+  /// Both compute a feed-forward and give the bias of its last matrix, which the caller adds; null: none.
   const float* feed_forward(const DenseFfnSpec& spec, int layer);
   const float* feed_forward(const ExpertsFfnSpec& spec, int layer);
-  /// Ends a part of a layer; `scale` is 1 but for its last part.
+  /// Ends a part of a layer; `scale` is 1 except for the layer's last part.
   void finish_rows(const float* bias, const float* post_norm, float scale, const float* next_norm);
   /// h = norm(x) of `rows` rows from `first` on.
   void norm_rows(const float* norm, int first, int rows);
   void compute_wanted_logits();
-  /// Begins the logits of `count` rows from `first` on, to the front of logits_of_host_.
+  /// Begins to compute the logits of `count` rows from `first` on, which go to the front of logits_of_host_.
   void compute_logits(int first, int count);
-  /// Keeps rows for a draft head, which follows the layers on the processor.
+  /// Keeps the rows of logits where a draft head follows the layers on the processor.
   void keep_rows_of_logits();
 
   const ModelConfig& config_;
@@ -91,7 +92,7 @@ class CardStage final : public DeviceStage, private LayerWalk {
   std::unique_ptr<CardDelta> delta_;
   std::unique_ptr<CardDenseFfn> dense_ffn_;
   std::unique_ptr<CardExperts> experts_;
-  std::unique_ptr<CardStep> step_;  // once its weights are there
+  std::unique_ptr<CardStep> step_;  // set once its weights are loaded
   CardMemory x_, h_;                // [max_rows, width]
   CardMemory finite_;               // [max_rows]
   CardMemory logits_;               // [kMaxLogitRows, vocab_size]
@@ -99,7 +100,7 @@ class CardStage final : public DeviceStage, private LayerWalk {
   PinnedMemory finite_of_host_;     // [max_rows]
   PinnedMemory logits_of_host_;     // [kMaxLogitRows, vocab_size]
   std::vector<std::int32_t> spoiled_;
-  int num_computed_ = 0;  // of the last step's logit rows, the first ones: those whose logits are in logits_of_host_
+  int num_computed_ = 0;  // how many of the last step's logit rows, from the first on, have logits in logits_of_host_
   bool wants_logits_ = false;  // logits() was called after the last step
 };
 

@@ -8,7 +8,7 @@
 namespace octavo::gpu {
 namespace {
 
-/// Whether the scores of two layers are scaled alike.
+/// Whether the scores of two layers have the same scale.
 bool same_scale(const AttentionSpec& a, const AttentionSpec& b) {
   return a.scale == b.scale && a.temperature == b.temperature;
 }
@@ -99,8 +99,8 @@ void CardStep::send_ranges(const Batch& batch) {
   range_of_ = arrays_.add(recurrent_.range_numbers());
 }
 
-/// Rows of a sequence with all heads that read a KV head, as many as a block of threads takes; or one row with a part
-/// of its heads.
+/// Shares out attention among blocks of threads. A block takes rows of a sequence with all query heads of a KV head, as
+/// many as fit; or one row with a part of these heads.
 void CardStep::send_entries(Entries& entries, int phase) {
   const int heads = std::min(entries.heads_of_kv, kMaxCardQueries), most_rows = kMaxCardQueries / heads;
   made_.clear();

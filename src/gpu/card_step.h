@@ -1,5 +1,5 @@
-// The facts about a step's rows that kernels must know: positions, tables of blocks, angles, recurrent states, and how
-// attention is shared out among blocks of threads.
+// What kernels must know about a step's rows: positions, block tables, angles, recurrent states, and how attention is
+// shared out among blocks of threads.
 //
 // Owned by CardStage.
 #pragma once
@@ -19,24 +19,24 @@
 
 namespace octavo::gpu {
 
-/// Arrays of the batch's rows, on the card.
+/// The arrays about the batch's rows, on the card.
 struct CardRows {
   const std::int32_t* positions = nullptr;    // [batch rows]
-  const std::int32_t* first_block = nullptr;  // [batch rows] of a group
-  const std::int32_t* blocks = nullptr;       // of a group
-  const float* cosines = nullptr;             // [batch rows, num_rotated / 2] of a layer
+  const std::int32_t* first_block = nullptr;  // [batch rows], for a group
+  const std::int32_t* blocks = nullptr;       // for a group
+  const float* cosines = nullptr;             // [batch rows, num_rotated / 2], for a layer
   const float* sines = nullptr;
-  const float* scales = nullptr;  // [batch rows] of a layer's scores
+  const float* scales = nullptr;  // [batch rows], of a layer's scores
 };
 
-/// The attention of the rows under way, shared out.
+/// The attention of the rows to compute, shared out among blocks of threads.
 struct CardEntries {
   const AttentionEntry* entries = nullptr;  // on the card
   int count = 0;
-  int queries = 1;  // the most of an entry, rounded up to a size that there are kernels for
+  int queries = 1;  // the most queries of an entry, rounded up to a number that kernels are made for
 };
 
-/// The rows of sequences that go through recurrent states.
+/// The rows of sequences, for the kernels of recurrent layers.
 struct CardRanges {
   const DeltaRange* ranges = nullptr;      // on the card
   const std::int32_t* range_of = nullptr;  // [rows], on the card
@@ -45,32 +45,32 @@ struct CardRanges {
 
 class CardStep {
  public:
-  /// The arrays of a stage's layers. `rope_factors`: the model's, if it has any. All references must outlive it.
+  /// Makes the arrays for a stage's layers. `rope_factors`: the model's; null: none. All references must outlive it.
   CardStep(CudaDevice& device, const StageParts& parts, LayerRange layers, const float* rope_factors);
 
-  /// Makes the angles of the step, and sends what it needs.
+  /// Computes the angles of the step's rows, and sends all arrays to the card.
   void begin(const StepRows& rows);
 
-  /// The rows under way, which become fewer in a step.
+  /// The rows to compute, which become fewer within a step.
   StepRows& rows() { return rows_; }
   const StepRows& rows() const { return rows_; }
-  /// The batch's row of each row under way, on the card; null: row r is r.
+  /// The batch's row of each row to compute, on the card; null: row r is the batch's row r.
   const std::int32_t* batch_rows() const { return rows_.are_kept() ? logit_rows() : nullptr; }
   const std::int32_t* logit_rows() const { return arrays_.at<std::int32_t>(logit_rows_); }
-  /// The arrays of a layer that attends.
+  /// The arrays for a layer that attends.
   CardRows rows_of(int layer) const;
-  /// All rows of the batch, where a layer is recurrent.
+  /// The ranges of all rows of the batch, where a layer is recurrent.
   CardRanges ranges() const;
-  /// `heads_of_kv`: query heads that read a KV head.
+  /// `heads_of_kv`: the query heads of a KV head.
   CardEntries entries_of(int heads_of_kv) const;
-  /// The most tiles that an entry of these rows sees within a window.
+  /// The most tiles that an entry of the rows to compute sees within a window.
   int tiles_of(int window) const;
 
  private:
   struct Layer {
     int group = 0;
-    std::size_t rope = 0;   // among tables_
-    std::size_t scale = 0;  // among scales_
+    std::size_t rope = 0;   // an index of tables_
+    std::size_t scale = 0;  // an index of scales_
   };
   struct Group {
     std::size_t first_block = 0, blocks = 0;  // places of arrays
@@ -79,12 +79,12 @@ class CardStep {
     std::size_t cosines = 0, sines = 0;
   };
   struct Scale {
-    const AttentionSpec* spec = nullptr;  // of a layer that has it
+    const AttentionSpec* spec = nullptr;  // the spec of a layer with this scale
     std::size_t scales = 0;
   };
   struct Entries {
     int heads_of_kv = 0;
-    std::array<std::size_t, 2> place = {};  // of all rows, and of those whose logits are wanted
+    std::array<std::size_t, 2> place = {};  // for all rows, and for those whose logits are wanted
     std::array<int, 2> count = {}, queries = {};
   };
 
@@ -98,14 +98,14 @@ class CardStep {
   StepRows rows_;
   StepArrays arrays_;
   RopeTables tables_;
-  std::vector<Layer> layers_;  // [layers of the model up to the last one]
+  std::vector<Layer> layers_;  // [layers of the model up to the stage's last one]
   std::vector<Group> groups_;
   std::vector<Rope> ropes_;  // [tables]
   std::vector<Scale> scales_;
   std::vector<Entries> entries_;
   std::vector<AttentionEntry> made_;  // scratch of send_entries()
   RecurrentRows recurrent_;
-  bool is_recurrent_ = false;  // a layer is
+  bool is_recurrent_ = false;  // a layer of the stage is recurrent
   std::size_t positions_ = 0, logit_rows_ = 0, ranges_ = 0, range_of_ = 0;
 };
 

@@ -11,14 +11,14 @@
 namespace octavo::gpu {
 namespace {
 
-// Long enough for a copy's whole rate.
+// Long enough for a copy to reach its full rate.
 constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
 
 std::uint64_t bytes_of_one(const ListedMatrix& m) { return packed_bytes(m.type, m.rows, m.cols); }
 
 }  // namespace
 
-/// What stands on the card for entries of a list (transform() of model/weight_tree.h).
+/// Turns entries of a list into places on the card (transform() of model/weight_tree.h).
 struct CardWeights::Places {
   const WeightList& list;
   const CardWeights& weights;
@@ -27,7 +27,7 @@ struct CardWeights::Places {
     if (!octavo::is_present(index)) return {};
     const ListedMatrix& m = list.matrix(index);
     const CuPointer place = weights.matrix_places_[to_size(index.value)];
-    return {m.type, m.rows, m.cols, reinterpret_cast<const std::uint8_t*>(place)};  // NOLINT: the card's
+    return {m.type, m.rows, m.cols, reinterpret_cast<const std::uint8_t*>(place)};  // NOLINT: an address of the card
   }
   CardExpertMatrices experts(ExpertsIndex experts) const {
     if (!octavo::is_present(experts.index)) return {};

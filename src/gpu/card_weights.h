@@ -1,6 +1,6 @@
-// The weights of a stage on a card: panels as the processor has them, byte for byte, and vectors.
+// The weights of a stage on a card: matrices in the processor's panels, byte for byte, and vectors.
 //
-// Owned by CardStage; they are put there once, and stay as they are.
+// Owned by CardStage; they are loaded once and do not change.
 #pragma once
 
 #include <cstdint>
@@ -23,20 +23,20 @@ struct CardMatrix {
   bool reads_int8() const { return !is_plain_float(type); }
 };
 inline bool is_present(const CardMatrix& matrix) { return matrix.rows > 0; }
-/// The matrices of a layer's experts, all of one shape, one behind another.
+/// The matrices of a layer's experts, all of one shape, one after another in memory.
 struct CardExpertMatrices {
   CardMatrix first;
-  std::uint64_t bytes_of_one = 0;  // from one to the next
+  std::uint64_t bytes_of_one = 0;  // the distance from one to the next
   const float* bias = nullptr;     // [experts][first.rows], on the card; null: none
 
-  /// Bytes of one as a row reads it, its bias included.
+  /// The bytes that a row reads of one expert's matrix, its bias included.
   std::uint64_t read_bytes() const {
     return bytes_of_one + (bias == nullptr ? 0 : to_size(first.rows) * sizeof(float));
   }
 };
 inline bool is_present(const CardExpertMatrices& matrices) { return is_present(matrices.first); }
 
-/// The form of a weight tree that the card computes with. Vectors are on the card, too.
+/// The form of a weight tree that the card computes with. Its vectors are on the card, too.
 struct CardForm {
   using Matrix = CardMatrix;
   using Experts = CardExpertMatrices;
@@ -46,28 +46,27 @@ using CardLayerWeights = LayerTensors<CardForm>;
 
 class CardWeights {
  public:
-  /// Takes the memory of those layers, and with `output` of the output matrix, on the card, and some that is pinned, by
-  /// way of which they are put there. Error: the card has none.
+  /// Allocates the layers, and with `output` the output matrix, on the card, and pinned memory through which weights
+  /// are copied there. Error: the card has not enough memory.
   static Result<CardWeights> allocate(CudaDevice& device, const WeightList& list, LayerRange layers, bool output);
 
-  /// As StageLoad's, but for one thread at a time, whose card it is. A copy that fails throws a DeviceError.
+  /// As StageLoad has it, but one thread at a time may call, the card's. Throws a DeviceError where a copy fails.
   void put_vector(WeightIndex vector, std::span<const float> floats);
   void put_panels(WeightIndex matrix, std::size_t offset, std::span<const std::uint8_t> panels);
-  /// All were put: the pinned memory goes back, and nothing reads the list any more.
+  /// Ends the load: frees the pinned memory, and forgets the list.
   void end_load() {
     staging_ = {};
     list_ = nullptr;
   }
 
   const CardLayerWeights& layer(int i) const { return layers_[to_size(i)]; }
-  const CardMatrix& output() const { return output_; }  // absent: it stays with the processor
+  const CardMatrix& output() const { return output_; }  // absent where the processor keeps it
   const float* output_norm() const { return output_norm_; }
   const float* output_bias() const { return output_bias_; }
 
   // Numbers that the host computes with.
-  /// The number that the residual stream is multiplied with behind a layer.
   float output_scale(int layer) const { return output_scales_[to_size(layer)]; }
-  /// The model's, that frequencies are divided by; null: it has none.
+  /// The model's divisors of frequencies; null: it has none.
   const float* rope_factors() const { return rope_factors_.empty() ? nullptr : rope_factors_.data(); }
 
  private:
@@ -78,11 +77,11 @@ class CardWeights {
   void copy(CuPointer to, const void* from, std::size_t bytes);
 
   CudaDevice* device_;
-  const ModelTensors<ListedForm>* list_;  // until the load has ended
+  const ModelTensors<ListedForm>* list_;  // set until the load has ended
   std::vector<CardMemory> memory_;
   PinnedMemory staging_;
   std::vector<CuPointer> matrix_places_, vector_places_;  // [entries of the list]
-  std::vector<CardLayerWeights> layers_;                  // [layers of the model up to the last one]
+  std::vector<CardLayerWeights> layers_;                  // [layers of the model up to the stage's last one]
   CardMatrix output_;
   const float* output_norm_ = nullptr;
   const float* output_bias_ = nullptr;

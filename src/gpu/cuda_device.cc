@@ -10,7 +10,7 @@
 namespace octavo::gpu {
 namespace {
 
-/// Compute capabilities from this on have the copies and the integer products that kernels are made of.
+/// The least compute capability: from it on, cards have the asynchronous copies and integer products that kernels use.
 constexpr int kLeastMajor = 8;
 
 }  // namespace
@@ -63,7 +63,7 @@ Result<void> CudaDevice::start() {
   if (driver_.memory_info(&free, &total) != kCuSuccess)
     return fail("{} does not say how much memory it has", info_.name);
   info_.free_bytes = free, info_.total_bytes = total;
-  if (const CuResult result = driver_.stream_create(&stream_, 1); result != kCuSuccess)  // 1: beside other streams
+  if (const CuResult result = driver_.stream_create(&stream_, 1); result != kCuSuccess)  // 1: runs beside other streams
     return fail("{} gives no stream: {}", info_.name, driver_.name_of(result));
   return {};
 }

@@ -1,7 +1,7 @@
 // A card: its context, memory, stream and kernels, each released by its owner.
 //
-// Owned by the runner. One thread at a time uses it, which calls enter() first. What fails at load gives a Result; what
-// fails in a step throws DeviceError, which ends the step.
+// Owned by the runner. One thread at a time uses it, and calls enter() first. An error while loading is a Result; an
+// error in a step throws DeviceError, which ends the step.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct CardInfo {
   std::string name;
   int major = 0, minor = 0;  // compute capability
   int num_multiprocessors = 0;
-  int shared_bytes = 0;  // that a block may have
+  int shared_bytes = 0;  // the most shared memory of a block
   std::uint64_t free_bytes = 0, total_bytes = 0;
 };
 
@@ -46,7 +46,7 @@ class CardMemory {
 
   CuPointer pointer() const { return pointer_; }
   std::size_t bytes() const { return bytes_; }
-  /// The address as kernels have it. Never read by the host.
+  /// The address in the form that kernels take. The host never reads through it.
   template <class T>
   T* as(std::size_t offset = 0) const {
     return reinterpret_cast<T*>(pointer_ + offset);  // NOLINT: an address of the card
@@ -60,7 +60,7 @@ class CardMemory {
   std::size_t bytes_ = 0;
 };
 
-/// Memory of the host that copies to and from a card are made of without a detour.
+/// Memory of the host that the card can copy from and to directly.
 class PinnedMemory {
  public:
   PinnedMemory() = default;
@@ -100,19 +100,19 @@ class CudaDevice {
   CudaDevice& operator=(const CudaDevice&) = delete;
   ~CudaDevice();
 
-  /// Lets the driver compile the kernels of these names, in place of earlier ones. Error: it does not take them.
+  /// Lets the driver compile the kernels of these names, which replace earlier ones. Error: it does not accept them.
   Result<void> load_kernels(std::span<const std::string_view> names);
-  /// Makes the card that of the calling thread.
+  /// Makes this the calling thread's current card.
   void enter() const;
   const CardInfo& info() const { return info_; }
-  /// Bytes that are free now.
+  /// The bytes of the card that are free now.
   std::uint64_t free_bytes() const;
 
-  /// Error: the card has no memory for it.
+  /// Error: the card has not enough memory.
   Result<CardMemory> allocate(std::size_t bytes) const;
   Result<PinnedMemory> allocate_pinned(std::size_t bytes) const;
 
-  // Work of the stream, in order. `from` and `to` of the host stay as they are until wait().
+  // Work of the stream, done in order. Memory of the host in `from` and `to` must stay as it is until wait().
   void copy_to_card(CuPointer to, const void* from, std::size_t bytes);
   void copy_to_host(void* to, CuPointer from, std::size_t bytes);
   void copy_on_card(CuPointer to, CuPointer from, std::size_t bytes);
@@ -125,11 +125,11 @@ class CudaDevice {
   void launch(const KernelLaunch& launch) {
     launch_with({launch.kernel, launch.grid_x, launch.grid_y, launch.threads, launch.shared_bytes}, launch.argument);
   }
-  /// Collects work from here on, which run_step() lets run: where it is that of an earlier step, address by
-  /// address, as one graph.
+  /// From here on work is only collected; run_step() runs it. Where an earlier step had the same work, with the same
+  /// addresses, it runs as one graph.
   void begin_step();
   void run_step();
-  /// Until all of that is done.
+  /// Waits until all of that is done.
   void wait();
 
  private:
@@ -142,9 +142,9 @@ class CudaDevice {
   void submit(const StreamItem& item, std::span<const std::byte> argument);
   void run(const StreamItem& item, const std::byte* argument);
   void run_collected();
-  /// The graph of the work that was collected; null: the driver makes none.
+  /// The graph of the collected work; null: the driver makes none.
   CuGraphExec capture();
-  /// Throws DeviceError unless the driver did `what`.
+  /// Throws DeviceError where the driver failed to do `what`.
   void check(CuResult result, const char* what) const;
 
   const CudaDriver& driver_;
@@ -157,8 +157,8 @@ class CudaDevice {
     std::string name;
     CuFunction function = nullptr;
   };
-  std::vector<Kernel> kernels_;  // by name
-  StreamWork work_;              // of the step that is collected
+  std::vector<Kernel> kernels_;  // sorted by name
+  StreamWork work_;              // the work of the step that is collected
   StepGraphs graphs_;
   bool is_collecting_ = false;
 };

@@ -9,7 +9,7 @@ const Result<CudaDriver>& CudaDriver::get() {
   return driver;
 }
 
-// The library stays open for good: the driver has threads of its own.
+// The library is never closed: the driver has threads of its own.
 Result<CudaDriver> CudaDriver::open() {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return fail("no driver of an NVIDIA card is installed (libcuda.so.1)");

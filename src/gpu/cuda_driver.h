@@ -1,5 +1,5 @@
-// The functions of NVIDIA's driver that the card is used by, found at run time: Octavo is built without CUDA, and runs
-// where no driver is. Names and values are those of the CUDA driver API.
+// The functions of NVIDIA's driver through which the card is used. They are found at run time: Octavo is built without
+// CUDA, and runs where there is no driver. Names and values are those of the CUDA driver API.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace octavo::gpu {
 
-// Types of the driver: handles are pointers to what only it knows, a device pointer is a number.
+// Types of the driver: a handle is an opaque pointer, a device pointer is a number.
 using CuResult = int;
 using CuDevice = int;
 using CuPointer = unsigned long long;
@@ -24,12 +24,12 @@ inline constexpr CuResult kCuSuccess = 0;
 /// Attributes of devices and functions.
 inline constexpr int kCuMultiprocessors = 16, kCuMajor = 75, kCuMinor = 76, kCuSharedOptin = 97;
 inline constexpr int kCuFunctionDynamicShared = 8;
-/// Calls of other threads do not disturb a capture.
+/// The capture mode in which calls of other threads do not disturb a capture.
 inline constexpr int kCuCaptureOfThread = 1;
-/// The driver of CUDA 11.4, the first that has all of these functions; 11.0 would read PTX 7.0, which the kernels are.
+/// The version of CUDA 11.4, the first with all of these functions. For PTX 7.0, which the kernels are, 11.0 would do.
 inline constexpr int kLeastDriver = 11040;
 
-// X(member, exported name, parameters): every one gives a CuResult.
+// X(member, exported name, parameters); every function gives a CuResult.
 #define OCTAVO_CUDA_FUNCTIONS(X)                                                                                  \
   X(init, "cuInit", (unsigned flags))                                                                             \
   X(driver_version, "cuDriverGetVersion", (int* version))                                                         \
@@ -69,8 +69,8 @@ inline constexpr int kLeastDriver = 11040;
 
 class CudaDriver {
  public:
-  /// Opens and initializes libcuda.so.1, once for the process. Errors, one line each: there is none, a function of it
-  /// is missing, it is older than kLeastDriver, or it refuses to start.
+  /// Opens and initializes libcuda.so.1, once in the process. Errors, each of one line: there is no driver, it lacks a
+  /// function, it is older than kLeastDriver, or it refuses to start.
   static const Result<CudaDriver>& get();
 
 #define OCTAVO_MEMBER(member, name, parameters) CuResult(*member) parameters = nullptr;

@@ -1,4 +1,4 @@
-// The part of a model that the first card has room for, said before anything is loaded.
+// Which part of a model the first card has room for, told before anything is loaded.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace octavo::gpu {
 
-/// A card, and what it holds with the keys and values of one sequence as long as the context.
+/// A card, and what it can hold beside the keys and values of one sequence as long as the context.
 struct CardFit {
   std::string name;
   std::uint64_t total_bytes = 0, free_bytes = 0;
@@ -21,7 +21,7 @@ struct FitOptions {
   KvType kv_type = kDefaultKvType;
   int block_size = 16;
   int context = 0;      // tokens
-  int max_rows = 512;   // of a step
+  int max_rows = 512;   // the most rows of a step
   int gpu_layers = -1;  // EngineOptions::gpu_layers
 };
 

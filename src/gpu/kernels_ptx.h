@@ -6,10 +6,10 @@
 
 namespace octavo::gpu {
 
-/// PTX of src/gpu/kernels/kernels.cu; empty where no clang was there when this program was built.
+/// The PTX of src/gpu/kernels/kernels.cu; empty where the program was built without clang.
 std::string_view kernels_ptx();
-/// The names of the kernels that every model uses, of those of gated delta nets and of those of mixtures of experts;
-/// products have a list of their own (product_launch.h).
+/// The names of the kernels that every model uses, of those for gated delta nets and of those for mixtures of experts.
+/// The kernels of products are listed by product_launch.h.
 std::span<const std::string_view> common_kernels();
 std::span<const std::string_view> delta_kernels();
 std::span<const std::string_view> expert_kernels();

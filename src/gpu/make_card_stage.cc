@@ -11,19 +11,19 @@
 namespace octavo::gpu {
 namespace {
 
-/// The memory that a card has beside the weights; a quarter of a card that is too small for them, which the first
-/// layers share with the others.
+/// The KV memory for a card: what it has beside the weights, but at least a quarter of its free memory, as a card that
+/// is too small for all weights gets only the first layers.
 std::uint64_t kv_memory_on(const CudaDevice& device, const WeightList& list) {
-  constexpr std::uint64_t kBesides = std::uint64_t{1} << 30;  // rows of steps, and what place_layers() leaves free
+  constexpr std::uint64_t kBesides = std::uint64_t{1} << 30;  // the rows of steps, and what place_layers() leaves free
   const std::uint64_t taken = weight_need(list).packed_bytes + kBesides, free = device.info().free_bytes;
   return std::max(free > taken ? free - taken : 0, free / 4);
 }
 
-/// The stage, of fewer layers where the card refuses memory that it had.
+/// Makes the stage, with fewer layers where the card does not give the memory that it had free.
 Result<std::unique_ptr<StageLoad>> make_stage(const std::shared_ptr<CudaDevice>& device, const StageParts& parts,
                                               const SumOrder& order, Device wanted) {
   const WeightShapes shapes = shapes_of(parts.weights);
-  std::string refusal;  // of more layers
+  std::string refusal;  // why more layers were refused
   std::uint64_t room = room_on(*device);
   while (true) {
     const Placement placement = place_layers({.config = parts.config,

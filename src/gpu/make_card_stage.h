@@ -1,4 +1,4 @@
-// Makes a stage on a card, where there is one and where that is wanted.
+// Makes a stage on a card, where there is a card and one is wanted.
 #pragma once
 
 #include "model/runner_request.h"
@@ -6,9 +6,9 @@
 
 namespace octavo::gpu {
 
-/// The maker of a stage on the first card, for a request whose device is not the processor; none where no card is there
-/// and none must be. Where the request names no amount of KV memory, it is given as much as the card has beside the
-/// weights. Error: there must be a card, and there is none.
+/// The maker of a stage on the first card, for a request whose device is not the processor; none where there is no card
+/// and none is demanded. Where the request leaves the amount of KV memory open, it is set to what the card has beside
+/// the weights. Error: a card is demanded, and there is none.
 Result<MakeStage> card_stage_for(RunnerRequest& request);
 
 }  // namespace octavo::gpu

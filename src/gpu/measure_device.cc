@@ -14,13 +14,13 @@ namespace {
 using gpu::CardMemory;
 using gpu::CudaDevice;
 
-constexpr int kRuns = 5, kTimes = 4;  // runs, of each of which the work is done some times
-/// Blocks of threads that a multiprocessor has at once.
+constexpr int kRuns = 5, kTimes = 4;  // how many runs, and how often each repeats the work
+/// The blocks of threads that a multiprocessor has at once.
 constexpr int kBlocks = 8;
 /// Far more than a card's caches, and little of its memory.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30, kPartOfFree = 32;
 
-/// Bytes a second of work that is begun by begin() and moves so many bytes: the median of runs, after one that warms
+/// The bytes per second of work that begin() starts and that moves `bytes`: the median of some runs, after one to warm
 /// up.
 template <class Begin>
 double rate_of(CudaDevice& device, std::uint64_t bytes, Begin&& begin) {

@@ -51,6 +51,7 @@ std::string reason_against(const LayerSpec& spec) {
   if (delta != nullptr && delta->by_key_head) return "its value heads lie by key head";
   if (spec.short_conv() != nullptr) return "it is a short convolution";
   if (spec.mamba() != nullptr) return "its recurrence is Mamba-2";
+  if (attention != nullptr && attention->latent) return "its heads share a latent";
   if (attention != nullptr && attention->v_dim() != attention->head_dim)
     return "its values are not as wide as its keys";
   if ((attention != nullptr && !attention->is_causal) || spec.sum_norms) return "it is an encoder's";
@@ -62,10 +63,16 @@ std::string reason_against(const LayerSpec& spec) {
   if (dense != nullptr && dense->activation == Activation::kXielu) return "its feed-forward's function is xIELU";
   const auto* experts = std::get_if<ExpertsFfnSpec>(&spec.feed_forward);
   if (experts != nullptr && !card_chooses_by(experts->router)) return "its router chooses by more than a softmax";
+  if (experts != nullptr && experts->sum_scale != 1) return "the sum of its experts' results is scaled";
+  if ((dense != nullptr && dense->limit > 0) || (experts != nullptr && experts->limit + experts->shared_limit > 0))
+    return "its feed-forward has limits";
+  if (experts != nullptr && experts->weighs_inputs) return "what its experts read is weighted";
   if (attention != nullptr && attention->output_gate) return "its attention has a gate with a matrix of its own";
   if (attention != nullptr && attention->qk_norm_is_whole) return "it norms all heads of Q and K at once";
   if (attention != nullptr && attention->qk_norm_by_head) return "its heads of Q and K have norms of their own";
   if (attention != nullptr && attention->qk_norm_after_rope) return "it norms Q and K behind their rotation";
+  if (attention != nullptr && attention->qk_norm_is_plain) return "its norms of Q and K have no weights";
+  if (attention != nullptr && attention->is_chunked) return "its attention sees chunks";
   return {};
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kWarp = 32;
 
-/// The kernels of a format: for one row, up to eight, up to 32, and more, which formats of floats have not got.
+/// The kernels of a format: for one row, up to eight, up to 32, and more. Formats of floats lack the last two.
 struct ShapeKernels {
   std::string_view one, few, narrow = {}, wide = {};
 
@@ -61,13 +61,13 @@ const FormatKernels& format_of(DType type, ScaleOrder order) {
 
 int ceiling(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
-/// Blocks of which each has as many panels as the others, or one less.
+/// The number of blocks that share panels evenly: each has as many as the others, or one less.
 int even_grid(int panels, int most) { return ceiling(panels, ceiling(panels, most)); }
 
-/// Blocks of kernels for few rows that a multiprocessor has at once.
+/// How many blocks of kernels for few rows a multiprocessor has at once.
 constexpr int kBatonBlocks = 2;
 
-/// `blocks` of them have the same rows.
+/// Sets the launch for few rows: `blocks` blocks at most share the panels.
 void set_baton_shape(KernelLaunch& launch, const ShapeKernels& kernels, const WeightsOnCard& w, bool one_row,
                      int blocks) {
   const int warps = one_row ? kBatonWarpsOfOneRow : kBatonWarps;
@@ -77,7 +77,7 @@ void set_baton_shape(KernelLaunch& launch, const ShapeKernels& kernels, const We
   launch.shared_bytes = baton_shared_bytes(w.type, warps);
 }
 
-/// Large blocks share most; but they should be enough for all multiprocessors.
+/// Sets the launch for many rows: large blocks reuse most, as long as there are enough for all multiprocessors.
 void set_tile_shape(KernelLaunch& launch, const FormatKernels& kernels, const WeightsOnCard& w, std::int64_t rows,
                     int multiprocessors) {
   const auto blocks_of = [&](TileShape shape) {
@@ -149,7 +149,7 @@ KernelLaunch product_launch(const WeightsOnCard& w, const float* x, std::int64_t
   return launch;
 }
 
-// An expert that somebody chose has a row at least.
+// An expert with choices has at least one row.
 int max_slots(int rows, int num_experts, int num_chosen) {
   const int choices = rows * num_chosen;
   return ceiling(choices + (kRowsOfTile - 1) * std::min(num_experts, choices), kRowsOfTile) * kRowsOfTile;

@@ -14,7 +14,7 @@
 
 namespace octavo::gpu {
 
-/// Makes bytes of a kernel's argument that are no member's zero, so that equal arguments are equal bytes.
+/// Zeroes the bytes of a kernel's argument that belong to no member, so that equal arguments are equal bytes.
 template <class Argument>
 void clear_padding([[maybe_unused]] Argument& argument) {
 #if __has_builtin(__builtin_clear_padding)
@@ -38,7 +38,7 @@ struct KernelLaunch {
   }
 };
 
-/// Weights of a card: `outputs` rows of `cols` in the CPU's panels.
+/// Weights on a card: `outputs` rows of `cols` columns, in the CPU's panels.
 struct WeightsOnCard {
   DType type;
   std::int64_t outputs, cols;
@@ -48,36 +48,36 @@ struct WeightsOnCard {
 /// Whether there are kernels for weights of this type.
 bool has_product(DType type);
 
-/// The names of the kernels for weights of a type, or for those of experts; none where it has no product.
+/// The names of the kernels for weights of a type, or of those for experts; empty where it has none.
 std::vector<std::string_view> product_kernels(DType type, ScaleOrder order, bool of_experts = false);
 
-/// Rows to int8: row r is at x + r * stride. Columns are a multiple of 32.
+/// Quantizes rows to int8: row r is at x + r * stride. The number of columns is a multiple of 32.
 KernelLaunch quantize_launch(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, ActPair* out);
 
-/// y[r][n] = the sum over k of w[n][k] x[r][k] for `rows` rows, row r of y beginning at y + r * ldy, of weights that
-/// are not plain floats. `order` concerns K types.
+/// y[r][n] = the sum over k of w[n][k] x[r][k] for `rows` rows; row r of y begins at y + r * ldy. The weights are no
+/// plain floats. `order` matters for K types alone.
 KernelLaunch product_launch(const WeightsOnCard& w, ScaleOrder order, const ActPair* x, std::int64_t rows, float* y,
                             std::int64_t ldy, int multiprocessors);
-/// The product with weights that are plain floats, with rows of floats at x + r * stride; stride is a multiple of 4.
+/// The product with weights that are plain floats; row r of x begins at x + r * stride, and stride is a multiple of 4.
 KernelLaunch product_launch(const WeightsOnCard& w, const float* x, std::int64_t stride, std::int64_t rows, float* y,
                             std::int64_t ldy);
 
-/// The shape of the blocks of products of experts, which follows from how many rows an expert has on average.
+/// The shape of blocks in products of experts, which depends on how many rows an expert has on average.
 enum class ItemShape : std::uint8_t { kOne, kFew, kNarrow, kWide };
 
-/// The items of a step's rows, by the number of rows alone.
+/// How a step's rows are cut into items, by their number alone.
 struct ItemPlan {
   ItemShape shape;
-  int item_rows;  // slots of an item at most, a multiple of kRowsOfTile
+  int item_rows;  // the most slots of an item, a multiple of kRowsOfTile
   int max_items;
 };
 /// The most slots and items that choices of `rows` rows may have.
 int max_slots(int rows, int num_experts, int num_chosen);
 int max_items(int rows, int num_experts, int num_chosen);
-/// A plan for weights of all `types`.
+/// A plan for experts whose matrices have these types.
 ItemPlan plan_items(int rows, int num_experts, int num_chosen, std::span<const DType> types);
 
-/// The products of items: those of the same names above, of weights whose first expert is `w`, with rows and outputs by
+/// The products of items, as product_launch() has them, of weights whose first expert is `w`; rows and outputs are by
 /// slots.
 KernelLaunch experts_launch(const WeightsOnCard& w, std::uint64_t bytes_of_expert, ScaleOrder order,
                             const ItemPlan& plan, const ExpertItem* items, const ActPair* x, float* y,

@@ -1,5 +1,5 @@
-// The operations of a card that kernels of src/gpu/kernels use, and nothing else of it: one source of a kernel serves
-// the card (simt_ptx.h, which clang compiles to PTX) and a host's compiler (an emulation for tests, a fiber a thread).
+// The only operations of a card that the kernels in src/gpu/kernels use. So one source of a kernel is compiled for the
+// card (simt_ptx.h, which clang compiles to PTX) and for the host (an emulation for tests by fibers).
 //
 // Operations of floats are those of IEEE 754, rounded to nearest: none is contracted, none flushes denormals. A warp
 // has 32 threads, its lanes. All lanes of a warp call a shuffle, an mma or sync_warp() together.
@@ -68,7 +68,7 @@ struct alignas(8) Floats2 {
 
 namespace octavo::simt {
 
-/// The number of this thread among its warp's, and of its warp among its block's.
+/// The index of this thread in its warp, and of its warp in the block.
 OCTAVO_GPU_DEVICE int lane() { return thread() % kWarp; }
 OCTAVO_GPU_DEVICE int warp() { return thread() / kWarp; }
 

@@ -1,5 +1,5 @@
-// The operations of simt.h on a card: inline PTX and clang's built-in functions, without any of CUDA's headers. Only
-// simt.h includes this.
+// The operations of simt.h on a card: inline PTX and built-in functions of clang, without CUDA's headers. Only simt.h
+// includes this.
 #pragma once
 
 #define OCTAVO_GPU_DEVICE __attribute__((device, always_inline)) inline
@@ -19,7 +19,7 @@ OCTAVO_GPU_DEVICE int block_y() { return (int)__nvvm_read_ptx_sreg_ctaid_y(); }
 OCTAVO_GPU_DEVICE int grid_x() { return (int)__nvvm_read_ptx_sreg_nctaid_x(); }
 OCTAVO_GPU_DEVICE void sync_block() { asm volatile("bar.sync 0;" ::: "memory"); }
 OCTAVO_GPU_DEVICE void sync_warp() { __nvvm_bar_warp_sync(~0U); }
-// The fence makes what this warp has written visible before the other one goes on: an arrival alone does not.
+// The fence makes this warp's writes visible before the other warp goes on: arriving alone does not.
 OCTAVO_GPU_DEVICE void pass(int id) { asm volatile("fence.acq_rel.cta;\nbar.arrive %0, 64;" ::"r"(id) : "memory"); }
 OCTAVO_GPU_DEVICE void await(int id) { asm volatile("bar.sync %0, 64;" ::"r"(id) : "memory"); }
 OCTAVO_GPU_DEVICE float shuffle_xor(float v, int mask) { return __nvvm_shfl_sync_bfly_f32(~0U, v, mask, 31); }
@@ -66,7 +66,7 @@ OCTAVO_GPU_DEVICE float sub(float a, float b) { return __nvvm_add_rn_f(a, -b); }
 OCTAVO_GPU_DEVICE float div(float a, float b) { return __nvvm_div_rn_f(a, b); }
 OCTAVO_GPU_DEVICE float root(float a) { return __nvvm_sqrt_rn_f(a); }
 OCTAVO_GPU_DEVICE float to_float(int v) { return __nvvm_i2f_rn(v); }
-// The card's own conversion ends at the largest int32, and makes 0 of what is no number.
+// The card's own conversion clamps to the largest int32, and turns NaN into 0.
 OCTAVO_GPU_DEVICE int to_int(float v) {
   const int rounded = __nvvm_f2i_rn(v);
   return v >= -2147483648.0F && v < 2147483648.0F ? rounded : INT32_MIN;
@@ -95,7 +95,7 @@ OCTAVO_GPU_DEVICE uint16_t float_to_half(float v) {
 }
 OCTAVO_GPU_DEVICE float bf16_to_float(uint16_t bits) { return as_float((int)((uint32_t)bits << 16)); }
 
-// Whole numbers and vectors of the compiler, for a struct would be loaded word by word.
+// Integers and vectors of the compiler are loaded at once; a struct would be loaded word by word.
 OCTAVO_GPU_DEVICE Words2 load8(const void* p) {
   const uint64_t v = *(const uint64_t*)p;
   return {{(uint32_t)v, (uint32_t)(v >> 32)}};

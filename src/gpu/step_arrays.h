@@ -1,6 +1,6 @@
-// Small arrays of a step that go to the card in one copy.
+// The small arrays of a step, which go to the card in one copy.
 //
-// Owned by CardStep. Memory grows with the largest step; what it cannot get ends the step with a DeviceError.
+// Owned by CardStep. Memory grows with the largest step; where the card has no more, the step ends with a DeviceError.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class StepArrays {
   explicit StepArrays(CudaDevice& device) : device_(device) {}
 
   void clear() { bytes_ = 0; }
-  /// The place of room for `count` elements, which are valid until the next call.
+  /// Makes room for `count` elements. The span is valid until the next call; the number is the array's place.
   template <class T>
   std::pair<std::size_t, std::span<T>> add(std::size_t count) {
     const std::size_t place = reserve(count * sizeof(T));
@@ -30,16 +30,16 @@ class StepArrays {
     if (!values.empty()) std::memcpy(to.data(), values.data(), values.size_bytes());
     return place;
   }
-  /// The same, with room to grow behind it, so that places of later arrays stay as they are in most steps.
+  /// Adds an array with room to grow behind it, so that later arrays keep their places in most steps.
   template <class T>
   std::size_t add_growing(std::span<const T> values) {
     const auto [place, to] = add<T>(std::bit_ceil(std::max(values.size(), kLeastRoom)));
     std::ranges::copy(values, to.begin());
     return place;
   }
-  /// Begins the copy of all of them.
+  /// Begins to copy all arrays to the card.
   void upload();
-  /// An array on the card. Behind upload().
+  /// An array's address on the card. Called after upload().
   template <class T>
   const T* at(std::size_t place) const {
     return card_.as<const T>(place);

@@ -1,5 +1,5 @@
-// The steps of which the driver has a graph, and those that were seen once: a step whose work is that of an earlier
-// one, as each of a decode is until its sequences see one tile more, is one launch.
+// The driver's graphs of steps, and the steps that were seen once. A step with the same work as an earlier one is a
+// single launch; the steps of a decode are alike until a sequence sees one tile more.
 //
 // Owned by CudaDevice.
 #pragma once
@@ -18,11 +18,11 @@ class StepGraphs {
   StepGraphs& operator=(const StepGraphs&) = delete;
   ~StepGraphs() { clear(); }
 
-  /// The graph of that work; null: there is none.
+  /// The graph of this work; null: there is none.
   CuGraphExec find(const StreamWork::Digest& work);
-  /// Whether that work was noted not long ago; from now on it was.
+  /// Whether this work was noted not long ago. It is noted now.
   bool note(const StreamWork::Digest& work);
-  /// Takes a graph over, in place of the one that was used longest ago where there are kMostGraphs.
+  /// Takes a graph. Where there are kMostGraphs, it replaces the one that was not used for longest.
   void add(const StreamWork::Digest& work, CuGraphExec graph);
   void clear();
 
@@ -34,8 +34,8 @@ class StepGraphs {
   };
 
   const CudaDriver& driver_;
-  std::list<Graph> graphs_;              // the last one used first
-  std::list<StreamWork::Digest> noted_;  // the last one first
+  std::list<Graph> graphs_;              // the most recently used first
+  std::list<StreamWork::Digest> noted_;  // the most recently noted first
 };
 
 }  // namespace octavo::gpu

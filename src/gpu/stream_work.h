@@ -1,4 +1,4 @@
-// A step's work for a card's stream, collected before any of it runs: launches and copies, in order.
+// The work of a step for a card's stream, collected before any of it runs: launches and copies, in order.
 //
 // Owned by CudaDevice.
 #pragma once
@@ -17,23 +17,23 @@ namespace octavo::gpu {
 struct StreamItem {
   enum class Kind : std::uint32_t { kLaunch, kCopyToCard, kCopyToHost, kCopyOnCard };
   Kind kind = Kind::kLaunch;
-  std::uint32_t grid_x = 0, grid_y = 0, threads = 0, shared_bytes = 0;  // of launches
-  std::uint32_t kernel = 0;                                             // among the device's
-  std::uint64_t bytes = 0;                                              // of the kernel's argument, or of the copy
-  std::uint64_t to = 0, from = 0;                                       // of copies
+  std::uint32_t grid_x = 0, grid_y = 0, threads = 0, shared_bytes = 0;  // the shape of a launch
+  std::uint32_t kernel = 0;                                             // a launch's: an index of the device's kernels
+  std::uint64_t bytes = 0;                                              // the bytes of the argument, or of the copy
+  std::uint64_t to = 0, from = 0;                                       // the addresses of a copy
 };
 static_assert(std::has_unique_object_representations_v<StreamItem>, "digests read all of its bytes");
 
 class StreamWork {
  public:
-  /// Hashes that stand for the work: work of the same digest does the same.
+  /// Hashes of the work: two steps with the same digest do the same.
   struct Digest {
     ContentHash items, arguments;
     bool operator==(const Digest&) const = default;
   };
 
   void clear();
-  /// `argument` has item.bytes bytes, no padding among them that is not zero; empty for copies.
+  /// Adds an item. `argument` has item.bytes bytes, with all padding 0; it is empty for copies.
   void add(const StreamItem& item, std::span<const std::byte> argument);
   Digest digest() const;
   /// Calls run(item, argument) for each item in order.
@@ -50,7 +50,7 @@ class StreamWork {
   static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 
   std::vector<StreamItem> items_;
-  std::vector<std::byte> arguments_;  // one behind another, each aligned to 16 bytes
+  std::vector<std::byte> arguments_;  // one after another, each aligned to 16 bytes
 };
 
 }  // namespace octavo::gpu

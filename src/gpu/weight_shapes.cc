@@ -8,7 +8,7 @@
 namespace octavo::gpu {
 namespace {
 
-/// The shapes that stand for the entries of a list (transform() of model/weight_tree.h).
+/// Turns entries of a list into shapes (transform() of model/weight_tree.h).
 struct ShapesOfList {
   const WeightList& list;
 
@@ -44,7 +44,7 @@ std::uint64_t matrix_bytes(const LayerShape& layer) {
   if (experts == nullptr) return bytes;
   for (const auto* matrices : {&experts->gate, &experts->up, &experts->down})
     if (is_present(matrices->first)) {
-      const int others = matrices->count - experts->num_chosen;  // those that a row chooses have been visited
+      const int others = matrices->count - experts->num_chosen;  // the chosen experts have been visited
       bytes += to_size(others) * matrices->first.bytes();
     }
   return bytes;

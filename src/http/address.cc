@@ -11,8 +11,8 @@ namespace {
 using V4 = boost::asio::ip::address_v4;
 using V6 = boost::asio::ip::address_v6;
 
-constexpr std::size_t kMaxText = 45;  // ::ffff: as six groups of four digits, and an IPv4 address
-constexpr int kMappedBits = 96;       // of ::ffff:0:0/96, the IPv4 addresses within IPv6
+constexpr std::size_t kMaxText = 45;  // ::ffff: in six groups of four digits, then an IPv4 address
+constexpr int kMappedBits = 96;       // the prefix ::ffff:0:0/96, for IPv4 addresses within IPv6
 constexpr int kGroupBits = 64;
 
 std::array<unsigned char, 16> bytes_of(const Address& address) {
@@ -22,7 +22,7 @@ std::array<unsigned char, 16> bytes_of(const Address& address) {
   return bytes;
 }
 
-/// Bits behind the first `count` become 0.
+/// The bytes with all bits after the first `count` set to 0.
 std::array<unsigned char, 16> masked(std::array<unsigned char, 16> bytes, int count) {
   for (int i = 0; i < 16; ++i) {
     const int kept = std::clamp(count - 8 * i, 0, 8);
@@ -36,7 +36,7 @@ std::string text_of(const std::array<unsigned char, 16>& bytes, bool is_v4) {
   return V4({bytes[0], bytes[1], bytes[2], bytes[3]}).to_string();
 }
 
-/// An address as it is written, IPv4 within IPv6 still being IPv6.
+/// Reads an address without changing its form: IPv4 within IPv6 stays IPv6.
 std::optional<Address> parse_as_written(std::string_view text) {
   const auto fits = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':' || c == '.';

@@ -1,4 +1,4 @@
-// Addresses of clients, and networks of them. Pure; any thread.
+// Addresses of clients, and networks. Pure; any thread.
 #pragma once
 
 #include <array>
@@ -13,26 +13,26 @@ namespace octavo {
 
 using Address = boost::asio::ip::address;
 
-/// One form for each address, so that equal ones compare equal: an IPv4 address within IPv6 (::ffff:203.0.113.7) is
-/// IPv4, and an IPv6 address has no zone.
+/// The one form of an address, so that equal addresses compare equal: an IPv4 address within IPv6 (::ffff:203.0.113.7)
+/// becomes IPv4, and an IPv6 address loses its zone.
 Address normalized(const Address& address);
 
-/// "203.0.113.7" or "2001:db8::1", without brackets, port or zone; normalized.
+/// Reads "203.0.113.7" or "2001:db8::1", without brackets, port or zone; the result is normalized.
 std::optional<Address> parse_address(std::string_view text);
 
-/// One client, for counting: an IPv4 address, or the 64 leading bits of an IPv6 address. A host takes as many addresses
-/// within these bits as it likes. "203.0.113.7", "2001:db8:1:2::/64".
+/// The name of one client, for counting: an IPv4 address, or the 64 leading bits of an IPv6 address, within which a
+/// host can take as many addresses as it likes. Such as "203.0.113.7" or "2001:db8:1:2::/64".
 std::string client_group(const Address& address);
-/// The client as a key that needs no memory: IPv4 within IPv6.
+/// The client's group as a key that takes no memory: IPv4 within IPv6.
 std::array<unsigned char, 16> client_key(const Address& address);
 
-/// "10.0.0.0/8", "fd00::/8", or one address.
+/// A network such as "10.0.0.0/8" or "fd00::/8", or one address.
 class Network {
  public:
-  /// Error: no network, or one with bits set behind its prefix.
+  /// Error: no network, or one with bits set after its prefix.
   static Result<Network> parse(std::string_view text);
 
-  /// `address` is normalized.
+  /// Whether `address`, which is normalized, is in the network.
   bool contains(const Address& address) const;
 
  private:
@@ -40,7 +40,7 @@ class Network {
 
   bool is_v4_ = false;
   int prefix_bits_ = 0;
-  Bytes bytes_ = {};  // of IPv4 the first four
+  Bytes bytes_ = {};  // for IPv4 the first four
 };
 
 }  // namespace octavo

@@ -6,7 +6,8 @@
 namespace octavo {
 namespace {
 
-/// Connections that are looked at to make room for one. All that were taken for silent may have sent something since.
+/// The most connections that are looked at to make room for one: those taken for silent may all have sent something
+/// since.
 constexpr int kMaxLooks = 16;
 
 ApiError refusal(const char* message) {
@@ -54,7 +55,7 @@ bool ConnectionPlaces::close_oldest(Client* client, Least least) {
   return false;
 }
 
-/// Without memory of its own: a connection that changes must not fail for want of it.
+/// Updates a client's rank without allocating: a change of standing must not fail for want of memory.
 void ConnectionPlaces::rank_anew(Client& client) noexcept {
   auto node = ranks_.extract(client.rank);
   const std::list<Place*>& silent = client.of(Standing::kSilent);
@@ -74,7 +75,7 @@ ConnectionPlaces::Place::Place(ConnectionPlaces& all, const Address& peer, GiveU
   const ClientKey key = client_key(peer);
   std::list<Place*> own{this};
   std::set<Rank> rank{Rank{.client = key}};
-  const auto [client, is_new] = all.clients_.try_emplace(key);  // the last that may find no memory
+  const auto [client, is_new] = all.clients_.try_emplace(key);  // nothing after this allocates
   client_ = &client->second;
   if (is_new) {
     client_->rank = *rank.begin();

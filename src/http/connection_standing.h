@@ -1,4 +1,4 @@
-// What a connection has to show for its place, where places run out. A constant; any thread.
+// What a connection is doing, which decides whether it keeps its place when places run out. A constant; any thread.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 namespace octavo {
 
 enum class ConnectionStanding : std::uint8_t {
-  kSilent,      // nothing: no request is read on it or answered, or its client has been silent within one for too long
-  kUnfinished,  // it waits for its client: the request is not whole, or the answer, which is, is not taken
-  kBusy,        // a request is answered
+  kSilent,      // no request is read on it or answered, or its client has been silent within one for too long
+  kUnfinished,  // it waits for its client to send the rest of a request, or to take an answer that is complete
+  kBusy,        // a request is being answered
 };
 
 }  // namespace octavo

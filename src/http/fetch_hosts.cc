@@ -15,7 +15,7 @@ constexpr std::string_view kPublic = "public";
 constexpr std::string_view kBlanks = " \t";
 constexpr std::size_t kMaxName = 253;
 
-/// A name as it is compared: in lower case, without the dot that may end it.
+/// A name in the form for comparing: in lower case, without the dot that may end it.
 std::string plain_name(std::string_view name) {
   if (name.ends_with('.')) name.remove_suffix(1);
   return lower_case(name);
@@ -34,7 +34,7 @@ struct HostPort {
   std::uint16_t port = 0;  // 0: none is named
 };
 
-/// "host", "host:80", "[::1]" or "[::1]:80". Nothing: another form.
+/// Splits "host", "host:80", "[::1]" or "[::1]:80". Nothing: it has another form.
 std::optional<HostPort> split(std::string_view entry) {
   HostPort parts{.host = entry};
   std::string_view rest;

@@ -1,6 +1,6 @@
-// The hosts that a server fetches from because a client has named an address of them. A host has to be allowed by its
-// name, and each address that the name leads to by itself: names lead where those say who own them, and elsewhere the
-// next time.
+// The hosts that a server may fetch from where a client has named an address there. A host must be allowed by its name,
+// and each address to which the name leads must be allowed by itself: the owner of a name decides where it leads, and
+// may change that at any time.
 //
 // A value; any thread.
 #pragma once
@@ -17,24 +17,24 @@ namespace octavo {
 
 class FetchHosts {
  public:
-  /// Entries between commas: "public", which is every host; "example.com" or "example.com:8443"; an address,
-  /// "10.0.0.7", "10.0.0.7:8000" or "[fd00::7]:8000"; a network, "10.0.0.0/8". Without a port, each port. Error: an
-  /// entry is none of these, or there is none.
+  /// Reads entries with commas between them: "public", which is any public host; "example.com" or "example.com:8443";
+  /// an address, "10.0.0.7", "10.0.0.7:8000" or "[fd00::7]:8000"; a network, "10.0.0.0/8". Without a port, all ports
+  /// are allowed. Error: an entry is none of these, or there is none.
   static Result<FetchHosts> parse(std::string_view list);
 
-  /// Whether an address of the web may name this host. `host`: as in the address, without brackets.
+  /// Whether a URL may name this host. `host`: as in the URL, without brackets.
   bool allows_host(std::string_view host, std::uint16_t port) const;
-  /// Whether the host may lead there: the address is public, or is one that the list has.
+  /// Whether a host may lead to this address: it is public, or in the list.
   bool allows_address(const Address& address, std::uint16_t port) const;
 
  private:
   struct Name {
     std::string host;
-    std::uint16_t port;  // 0: each one
+    std::uint16_t port;  // 0: any
   };
   struct Range {
     Network network;
-    std::uint16_t port;  // 0: each one
+    std::uint16_t port;  // 0: any
   };
 
   Result<void> add(std::string_view entry);

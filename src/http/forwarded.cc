@@ -18,7 +18,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// A port, or a name that stands for one (RFC 7239, 6).
+/// Whether a text is a port, or a name that stands for one (RFC 7239, 6).
 bool is_node_port(std::string_view text) {
   if (text.starts_with('_')) return text.size() > 1;
   std::uint16_t port = 0;
@@ -26,7 +26,7 @@ bool is_node_port(std::string_view text) {
   return !text.empty() && error == std::errc() && end == text.data() + text.size();
 }
 
-/// An address with a port or without. IPv6 has brackets; those who write X-Forwarded-For often leave them out.
+/// Reads an address with or without a port. IPv6 has brackets, which are often left out in X-Forwarded-For.
 std::optional<Address> parse_node(std::string_view text, bool may_be_bare) {
   std::string_view address = text;
   std::string_view rest;
@@ -45,12 +45,12 @@ std::optional<Address> parse_node(std::string_view text, bool may_be_bare) {
   return parse_address(address);
 }
 
-/// Reads the elements of one Forwarded line; RFC 7239, 4.
+/// Reads the elements of one Forwarded line (RFC 7239, 4).
 class ForwardedReader {
  public:
   explicit ForwardedReader(std::string_view line) : rest_(line) {}
 
-  /// False: the line is not by the grammar.
+  /// False: the line breaks the grammar.
   bool read(Hops& hops) {
     for (;;) {
       skip_space();
@@ -91,7 +91,7 @@ class ForwardedReader {
     }
     return false;
   }
-  /// name=value pairs with semicolons between them; some of the pairs may be empty.
+  /// Reads name=value pairs with semicolons between them; pairs may be empty.
   bool read_element(std::optional<std::string>& node) {
     for (;;) {
       if (!rest_.empty() && is_token_char(rest_.front())) {
@@ -142,7 +142,7 @@ bool TrustedProxies::contains(const Address& address) const {
   return std::ranges::any_of(networks_, [&](const Network& network) { return network.contains(address); });
 }
 
-/// Every hop was written by the one behind it, so that the way leads from the last one back.
+/// Walks back from the last hop, as every hop was written by the one after it.
 std::optional<Address> TrustedProxies::walk(const Address& peer, std::span<const std::string_view> lines,
                                             ParseLine parse_line) const {
   Address client = peer;

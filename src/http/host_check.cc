@@ -20,7 +20,7 @@ bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= kMaxName && std::ranges::all_of(text, fits);
 }
 
-/// The rest behind the name: nothing, or a colon and a port, which may be empty (RFC 3986, 3.2.3).
+/// Whether the rest after a name is empty, or a colon and a port, which may be empty (RFC 3986, 3.2.3).
 bool is_port(std::string_view text) {
   if (text.empty() || text == ":") return true;
   std::uint16_t port = 0;
@@ -61,7 +61,7 @@ Result<HostList> HostList::of(std::span<const std::string> names) {
       list.all_ = true;
       continue;
     }
-    // An IPv6 address may stand without its brackets here, for no port follows it.
+    // An IPv6 address may stand without brackets here, as no port follows it.
     const auto address = parse_address(text);
     const bool has_port = !address && (text.starts_with('[') ? !text.ends_with(']') : text.find(':') != text.npos);
     const auto name = address ? address->to_string() : has_port ? std::nullopt : parse_host(text);

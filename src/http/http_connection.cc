@@ -8,18 +8,18 @@ namespace octavo {
 namespace {
 
 constexpr std::chrono::seconds kLingerTime{2};
-constexpr std::size_t kJoinBytes = 16U << 10;  // a body up to this is sent in one piece with its head
+constexpr std::size_t kJoinBytes = 16U << 10;  // the largest body that is sent in one piece with its head
 
-constexpr std::size_t kFieldBytes = 64;  // about what the books of a head's field take beside its text
+constexpr std::size_t kFieldBytes = 64;  // about the memory that a header field takes beside its text
 
-/// Bytes that a head takes when it is parsed, which may be many times its text.
+/// The bytes that a parsed head takes, which may be many times its text.
 std::size_t num_bytes_of(const HttpRequest& head) {
   std::size_t num_bytes = head.target().size();
   for (const auto& field : head) num_bytes += kFieldBytes + field.name_string().size() + field.value().size();
   return num_bytes;
 }
 
-/// The error of a head that this server and one before it might read differently (RFC 9112, 3.2 and 6.1).
+/// The error of a head that this server and a proxy before it might read differently (RFC 9112, 3.2 and 6.1).
 std::optional<ApiError> find_ambiguity(const HttpRequest& request) {
   const std::size_t num_hosts = request.count(http::field::host);
   if (num_hosts > 1 || (num_hosts == 0 && request.version() == 11))
@@ -43,7 +43,7 @@ HttpResponse to_response(const ApiError& error) {
   HttpResponse response{.status = error.status, .body = error_body(error)};
   if (error.retry_after_s > 0) response.headers.emplace_back("Retry-After", std::to_string(error.retry_after_s));
   if (error.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
-  // OpenAI's clients repeat what ended with a 408 unless they are told not to.
+  // OpenAI's clients repeat a request that ended with a 408 unless they are told not to.
   const bool is_final = error.code == "deadline_exceeded" || error.status == 501;
   if (is_final) response.headers.emplace_back("X-Should-Retry", "false");
   return response;
@@ -75,13 +75,13 @@ asio::awaitable<void> HttpConnection::read_loop() {
     if (phase_ == Phase::kLingering || gave_up()) drop_parsed(num_unparsed());
     const bool is_answering = phase_ == Phase::kAnswering || phase_ == Phase::kWriting;
     if (is_answering && on_hang_up_) {
-      // The end of the connection is seen only after all that comes before it: reading goes on, up to a bound.
+      // The end of the connection is seen only after all bytes before it, so reading goes on, up to a bound.
       if (num_unparsed() > limits_.max_pipelined_bytes) co_return close();
     } else if (num_unparsed() >= (is_answering ? limits_.max_pipelined_bytes : max_unparsed())) {
       co_await room_.wait();
       continue;
     }
-    // The buffer may be parsed while the read is under way: it goes into memory of its own.
+    // The buffer may be parsed during the read, which therefore goes into memory of its own.
     char buffer[kReadBytes];
     const std::size_t count = co_await transport_->read_some(asio::buffer(buffer));
     if (count == 0) break;
@@ -92,7 +92,7 @@ asio::awaitable<void> HttpConnection::read_loop() {
   end();
 }
 
-/// At a cost that does not depend on what follows it.
+/// Drops parsed bytes, at a cost that does not depend on how many follow.
 void HttpConnection::drop_parsed(std::size_t count) {
   in_begin_ += count;
   if (in_begin_ < in_.size() / 2) return;
@@ -105,8 +105,8 @@ void HttpConnection::hold_body(std::size_t num_bytes) {
   held_.set(in_.size() + current_.head_bytes + current_.body_bytes);
 }
 
-// The request is refused by whoever has its body: read_request(), or the owner while it waits to take it. Else what was
-// sent behind it goes, and the connection with it.
+// A request whose body is still held is refused by its holder: read_request(), or the owner while it waits to take the
+// body. Otherwise what was sent after the request is dropped, and the connection closed.
 void HttpConnection::give_up() {
   keep_alive_ = false;
   const bool is_refused = phase_ <= Phase::kReading || (phase_ == Phase::kAnswering && current_.body_bytes > 0);
@@ -154,7 +154,7 @@ ConnectionStanding HttpConnection::standing_in(Phase phase) {
     case Phase::kReading: return ConnectionStanding::kUnfinished;
     case Phase::kAnswering:
     case Phase::kWriting: return ConnectionStanding::kBusy;
-    default: return ConnectionStanding::kSilent;  // what is said while it lingers is not read
+    default: return ConnectionStanding::kSilent;  // lingering: what the client sends is not read
   }
 }
 
@@ -204,7 +204,7 @@ void HttpConnection::stop_waiting(const ApiError& error) {
   close_if_idle();
 }
 
-/// read_request() answers it.
+/// Refuses the rest of a request; read_request() answers it.
 void HttpConnection::refuse_rest(ApiError error) {
   current_.error = std::move(error);
   wake_.notify();
@@ -247,7 +247,7 @@ std::optional<ApiError> HttpConnection::parse(http::request_parser<http::string_
     if (count == 0 || (parser.is_header_done() && !parser.eager())) break;
   }
   if (was_full) room_.notify();
-  // Nothing more is read, and the parser waits for more: for the end of a chunk's size line, or of the trailer.
+  // Nothing more can be read, and the parser waits for more: for the end of a chunk's size line, or of the trailer.
   if (parser.eager() && !parser.is_done() && num_unparsed() >= max_unparsed())
     return ApiError{.status = 400,
                     .message = fmt::format("a line of the chunked body, or its trailer, is longer than {} bytes",
@@ -262,7 +262,7 @@ asio::awaitable<std::optional<ApiError>> HttpConnection::take_head(
   current_.head_bytes = num_bytes_of(parser.get());
   if (!parser.keep_alive()) keep_alive_ = false;
   if (auto ambiguous = find_ambiguity(parser.get())) {
-    keep_alive_ = false;  // the end of this request is not known
+    keep_alive_ = false;  // where this request ends is not known
     co_return ambiguous;
   }
   std::optional<ApiError> refused = check(parser.get());
@@ -276,7 +276,7 @@ asio::awaitable<std::optional<ApiError>> HttpConnection::take_head(
 
 asio::awaitable<std::optional<Received>> HttpConnection::read_request(const HeadCheck& check) {
   http::request_parser<http::string_body> parser;
-  parser.eager(false);  // a body is read only once its head has been let in
+  parser.eager(false);  // the body is read only after the head was let in
   parser.header_limit(static_cast<std::uint32_t>(limits_.max_header_bytes));
   parser.body_limit(limits_.max_body_bytes);
   enter(Phase::kIdle);
@@ -285,7 +285,7 @@ asio::awaitable<std::optional<Received>> HttpConnection::read_request(const Head
   room_.notify();
   std::optional<ApiError> problem;
   for (;;) {
-    // Some clients end a body with an empty line that is no part of it (RFC 9112, 2.2).
+    // Some clients end a body with an empty line that is not part of it (RFC 9112, 2.2).
     if (phase_ == Phase::kIdle) drop_parsed(std::min(in_.find_first_not_of("\r\n", in_begin_), in_.size()) - in_begin_);
     if (num_unparsed() > 0) {
       if (phase_ == Phase::kIdle) {
@@ -310,7 +310,7 @@ asio::awaitable<std::optional<Received>> HttpConnection::read_request(const Head
     if (ended_ || closed_) co_return std::nullopt;
     co_await wake_.wait();
   }
-  if (!parser.is_done()) keep_alive_ = false;  // the next bytes are the rest of this request
+  if (!parser.is_done()) keep_alive_ = false;  // the next bytes belong to this request
   enter(Phase::kAnswering);
   room_.notify();
   Received received{.request = parser.release(), .error = std::move(problem)};
@@ -351,7 +351,7 @@ asio::awaitable<bool> HttpConnection::respond(HttpResponse& response, bool head_
 }
 
 asio::awaitable<bool> HttpConnection::begin_stream(const HttpResponse& response) {
-  if (current_.version == 10) keep_alive_ = false;  // its end is the connection's
+  if (current_.version == 10) keep_alive_ = false;  // the answer ends with the connection
   current_.is_streamed = true;
   std::string head = head_of(response);
   if (current_.version != 10) head += "Transfer-Encoding: chunked\r\n";
@@ -364,7 +364,7 @@ asio::awaitable<bool> HttpConnection::write_stream(std::string_view bytes, bool 
   frame_.clear();
   if (!bytes.empty()) {
     fmt::format_to(std::back_inserter(frame_), "{:x}\r\n", bytes.size());
-    if (bytes.size() > kJoinBytes) {  // it is not copied
+    if (bytes.size() > kJoinBytes) {  // then it is not copied
       if (!co_await write(frame_)) co_return false;
       if (!co_await write(bytes)) co_return false;
       frame_.clear();
@@ -375,11 +375,12 @@ asio::awaitable<bool> HttpConnection::write_stream(std::string_view bytes, bool 
   }
   if (is_last) frame_ += "0\r\n\r\n";
   const bool written = co_await write(frame_);
-  if (is_last) std::string().swap(frame_);  // the connection may idle now
+  if (is_last) std::string().swap(frame_);  // the connection may be idle now
   co_return written;
 }
 
-/// 0: the client is gone. A client loses patience while it is waited for, and gets it back with what it takes.
+/// Writes some bytes; 0: the client is gone. Patience with a client shrinks while it takes nothing, and grows with what
+/// it takes.
 asio::awaitable<std::size_t> HttpConnection::write_some(std::string_view bytes) {
   if (closed_) co_return 0;
   enter(Phase::kWriting);
@@ -409,7 +410,7 @@ asio::awaitable<bool> HttpConnection::write(std::string_view bytes) {
   co_return true;
 }
 
-/// Written bytes are given back when they are half of the held ones: all copies for that are one body in sum.
+/// Writes a body, and frees what is written once that is half of what is held: in sum, that copies as much as one body.
 asio::awaitable<bool> HttpConnection::write_body(HttpResponse& response) {
   times_.patience = limits_.write_timeout;
   std::string& body = response.body;
@@ -430,10 +431,10 @@ asio::awaitable<bool> HttpConnection::write_body(HttpResponse& response) {
 
 asio::awaitable<void> HttpConnection::linger_and_close() {
   if (!closed_ && !ended_) {
-    // Closing a socket with unread bytes resets the connection, and the client may lose the answer.
+    // Closing a socket with unread bytes resets the connection, and the client might lose the answer.
     enter(Phase::kLingering);
     room_.notify();
-    co_await transport_->finish_writing();  // until tick() closes it
+    co_await transport_->finish_writing();  // until tick() closes the connection
     while (!ended_ && !closed_) co_await wake_.wait();
   }
   close();

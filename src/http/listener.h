@@ -16,11 +16,11 @@
 
 namespace octavo {
 
-/// The rules for those who come in at one of the server's addresses.
+/// The rules at one of the server's addresses.
 struct Entrance {
-  HostList hosts = {};         // names that a request may have as its Host
+  HostList hosts = {};         // the names that the Host of a request may have
   bool has_metrics = true;     // /metrics is served
-  bool metrics_alone = false;  // and nothing but it, /health and /ready; nobody needs a key
+  bool metrics_alone = false;  // besides it only /health and /ready are served; no key is needed
 };
 
 /// The other end of a connection, and the entrance at which it came in.
@@ -29,20 +29,20 @@ struct Visitor {
   const Entrance* entrance = nullptr;
 };
 
-/// "127.0.0.1:9100", "[::1]:9100", "localhost:9100".
+/// Reads "127.0.0.1:9100", "[::1]:9100" or "localhost:9100".
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
 class Listener {
  public:
-  /// All must outlive it.
+  /// All references must outlive it.
   Listener(boost::asio::io_context& io, const ConnectionLimits& limits, const TrustedProxies& proxies)
       : acceptor_(io), places_(limits, proxies) {}
 
-  /// Error: no such address, or it cannot be listened at.
+  /// Error: there is no such address, or it cannot be listened at.
   Result<void> open(const std::string& host, std::uint16_t port);
-  /// Only this machine can call. From open() on, as the rest.
+  /// Whether only this machine can call. Valid after open(), as all functions below.
   bool is_loopback() const;
-  /// "127.0.0.1:8080", "[::1]:8080"
+  /// The address, such as "127.0.0.1:8080" or "[::1]:8080".
   std::string authority() const;
 
   boost::asio::ip::tcp::acceptor& acceptor() { return acceptor_; }

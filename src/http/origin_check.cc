@@ -12,7 +12,7 @@ constexpr std::string_view kSchemeEnd = "://";
 
 std::string_view default_port(std::string_view scheme) { return scheme == "https" ? "443" : "80"; }
 
-/// Behind the colon of the last part; empty: none is named.
+/// The port after the colon of the last part; empty: there is none.
 std::string_view port_of(std::string_view authority) {
   const std::size_t colon = authority.rfind(':');
   if (colon == std::string_view::npos || authority.find(']', colon) != std::string_view::npos) return {};
@@ -20,7 +20,7 @@ std::string_view port_of(std::string_view authority) {
 }
 
 /// Whether a page of this origin is the server's own, which the browser called by the name `host`. A Host without a
-/// port is either at the scheme's own or one that a proxy cut the port from, as many are set to do.
+/// port means the scheme's own port, or that a proxy has dropped the port, as many do.
 bool is_own(std::string_view origin, std::string_view host) {
   const std::size_t end = origin.find(kSchemeEnd);
   if (end == std::string_view::npos) return false;
@@ -39,7 +39,7 @@ bool may_send(const PageFields& fields, std::span<const std::string> allowed) {
   const auto is_allowed = [&](const std::string& origin) { return origin == "*" || origin == fields.origin; };
   if (!fields.origin.empty() && std::ranges::any_of(allowed, is_allowed)) return true;
   if (fields.site == "cross-site") return false;
-  // A proxy that puts another Host in leaves the rest as the browser has sent it.
+  // A proxy that replaces Host leaves the other fields as the browser sent them.
   const bool is_same_origin = fields.site == "same-origin" || fields.has_custom_field;
   return fields.origin.empty() || is_same_origin || is_own(fields.origin, fields.host);
 }

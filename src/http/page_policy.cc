@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-/// "'sha256-...'", as a policy names a text.
+/// The source "'sha256-...'" that names a text in a policy.
 std::string hash_source(std::string_view text) {
   constexpr std::size_t kHashBytes = 32, kBase64Bytes = 4 * ((kHashBytes + 2) / 3);
   std::array<unsigned char, kHashBytes> hash{};
@@ -18,7 +18,7 @@ std::string hash_source(std::string_view text) {
   return fmt::format("'sha256-{}'", reinterpret_cast<const char*>(base64.data()));
 }
 
-/// The hashes of all elements <tag>, which have no attributes; 'none' where there are none.
+/// The hashes of all elements <tag>, which have no attributes; 'none' where there are no such elements.
 std::string hashes_of(std::string_view page, std::string_view tag) {
   const std::string begin = fmt::format("<{}>", tag), end = fmt::format("</{}>", tag);
   std::string sources;

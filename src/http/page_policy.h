@@ -1,4 +1,4 @@
-// The Content-Security-Policy of a page that is one file.
+// The Content-Security-Policy of a page that is a single file.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace octavo {
 
-/// What the page may do: run the contents of its <script> and <style> elements, which are let in by the SHA-256 of each
-/// and no others; call its own server; have the empty picture of a data: address. Nobody may show it in a frame.
+/// The policy. The page may run the contents of its <script> and <style> elements, which are allowed by their SHA-256
+/// and nothing else; call its own server; and have the empty picture of a data: address. Nobody may show it in a frame.
 std::string policy_of_page(std::string_view page);
 
 }  // namespace octavo

@@ -10,7 +10,7 @@ namespace {
 using V4 = boost::asio::ip::address_v4;
 using Bytes = boost::asio::ip::address_v6::bytes_type;
 
-/// Addresses whose first bits are those of `first`.
+/// The addresses whose first `bits` bits are those of `first`.
 struct V4Range {
   std::uint32_t first;
   int prefix_bits;
@@ -44,7 +44,7 @@ bool is_public_v4(std::uint32_t address) {
   });
 }
 
-/// The first 64 bits of an address of IPv6, which are enough to tell its range.
+/// The first 64 bits of an IPv6 address, which are enough to tell its range.
 std::uint64_t leading_bits(const Bytes& bytes) {
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < 8; ++i) bits = bits << 8U | bytes[i];
@@ -63,11 +63,11 @@ struct V6Range {
 constexpr V6Range kGlobal = {0x2000'0000'0000'0000, 3};  // all that was ever given to somebody
 constexpr V6Range kInwardV6[] = {
     {0x2001'0000'0000'0000, 23},  // protocols: Teredo, measurements, ORCHID
-    {0x2001'0db8'0000'0000, 32},  // documentation
+    {0x2001'0db8'0000'0000, 32},  // all that was ever assigned
     {0x2002'0000'0000'0000, 16},  // 6to4
     {0x3fff'0000'0000'0000, 20},  // documentation
 };
-constexpr Bytes kNat64 = {0x00, 0x64, 0xff, 0x9b};  // and zeros, in front of the last four bytes
+constexpr Bytes kNat64 = {0x00, 0x64, 0xff, 0x9b};  // this, then zeros, before the last four bytes
 constexpr std::size_t kNat64Bytes = 12;
 
 }  // namespace

@@ -30,7 +30,7 @@ void ReceivedBytes::Share::set(std::uint64_t num_bytes) {
   while (all_.total_ > all_.limit_) all_.reduce();
 }
 
-/// No address has the name of a client by itself.
+/// The name under which a client counts. A client by itself gets one that no address has.
 std::string ReceivedBytes::name_of(std::string_view client) {
   return client.empty() ? fmt::format("#{}", num_alone_++) : std::string(client);
 }

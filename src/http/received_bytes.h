@@ -1,7 +1,7 @@
-// Memory that all connections together hold for what was received and not yet parsed, and its bound.
+// The memory that all connections together hold for bytes that were received and not yet parsed, and its bound.
 //
-// Beyond the bound the client that holds the most gives up the request that holds the most of it, whatever it is about.
-// Clients who hold little are served while others send as much as they like, in however many requests. Owned by the
+// Beyond the bound, the client that holds the most gives up its request that holds the most, whatever that is about. So
+// clients that hold little are served while others send as much as they like, in however many requests. Owned by the
 // server; the I/O thread.
 #pragma once
 
@@ -33,14 +33,14 @@ class ReceivedBytes {
   /// The bytes that one connection holds.
   class Share {
    public:
-    /// `client`: the address that it counts for; empty: it is a client by itself, as where a proxy's connections are of
-    /// many. `give_up` drops what the connection holds, soon; it is called once, possibly within set().
+    /// `client`: the address that it counts for; empty: it is a client by itself, as for connections of a proxy, which
+    /// are of many clients. `give_up` drops what the connection holds, soon; it is called once, possibly within set().
     Share(ReceivedBytes& all, std::string_view client, std::function<void()> give_up);
     ~Share();
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
-    /// From then on it counts as nothing.
+    /// Whether it has given up; it counts nothing from then on.
     bool gave_up() const { return gave_up_; }
     void set(std::uint64_t num_bytes);
 
@@ -64,7 +64,7 @@ class ReceivedBytes {
 
   std::uint64_t limit_;
   std::uint64_t total_ = 0;
-  std::uint64_t num_alone_ = 0;  // clients by themselves that there have been
+  std::uint64_t num_alone_ = 0;  // how many clients by themselves there have been
   Clients clients_;
 };
 

@@ -1,5 +1,5 @@
-// Wakes a coroutine of the I/O thread. The coroutine finds out itself why it was woken: it checks its conditions, and
-// waits only if none of them holds. One thread; one coroutine waits at a time.
+// Wakes a coroutine of the I/O thread. The coroutine finds out why it was woken: it checks its conditions, and waits
+// again only if none of them holds. One thread; one coroutine waits at a time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -20,15 +20,15 @@ class Signal {
     timer_.cancel();
   }
 
-  /// Returns at once if notify() was called since the last wait.
+  /// Waits for notify(). Returns at once if that was called since the last wait.
   asio::awaitable<void> wait() {
-    boost::system::error_code ignored;  // a cancelled wait is the notification
+    boost::system::error_code ignored;  // a cancelled wait means a notification
     while (!notified_) co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
     notified_ = false;
   }
 
  private:
-  asio::steady_timer timer_;  // never expires: a wait on it is a wait for cancel()
+  asio::steady_timer timer_;  // never expires; a wait on it ends with cancel()
   bool notified_ = false;
 };
 

@@ -14,10 +14,10 @@
 namespace octavo {
 namespace {
 
-// Values that OpenSSL expects of the callback.
+// The values that OpenSSL expects from the callback.
 constexpr int kFailed = -1, kUnknownKey = 0, kDone = 1, kDoneRenew = 2;
 
-/// The place of a context's TicketKeys; Asio uses the one that OpenSSL has for everybody.
+/// The index of a context's TicketKeys; Asio uses the one that OpenSSL has for applications.
 int context_index() {
   static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
   return index;

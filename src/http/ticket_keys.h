@@ -1,5 +1,5 @@
-// The keys that seal TLS session tickets. A ticket opens its session's secrets to whoever has its key, so no key lives
-// long. Each is followed by another, opens tickets for as long again, and is then gone for good.
+// The keys that seal TLS session tickets. Whoever has its key can open the session of a ticket, so no key lives long:
+// each is replaced by another, opens tickets for as long again, and is then destroyed.
 //
 // Owned by a TlsContext; the I/O thread.
 #pragma once
@@ -23,10 +23,10 @@ class TicketKeys {
   TicketKeys(const TicketKeys&) = delete;
   TicketKeys& operator=(const TicketKeys&) = delete;
 
-  /// Makes `context` seal and open its tickets with these keys, which must outlive it. Error: OpenSSL
-  /// takes none.
+  /// Makes `context` seal and open its tickets with these keys, which must outlive it. Error: OpenSSL does not accept
+  /// them.
   Result<void> attach(SSL_CTX* context, Clock::time_point now);
-  /// Now and then: renews the key when it is due.
+  /// Renews the key when it is due. Called now and then.
   void tick(Clock::time_point now);
 
  private:

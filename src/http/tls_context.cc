@@ -16,10 +16,10 @@ Result<void> TlsContext::set_up(const TlsOptions& options) {
                        ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1 | ssl::context::single_dh_use);
   SSL_CTX* const native = context_.native_handle();
   SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);  // an idle connection holds no record buffers
-  // Clients resume with tickets, which they keep themselves.
+  // Clients resume sessions with tickets, which they keep themselves.
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
   OCTAVO_TRY_VOID(ticket_keys_.attach(native, std::chrono::steady_clock::now()));
-  // An encrypted key is an error, and nobody is asked for its passphrase.
+  // An encrypted key is an error; nobody is asked for its passphrase.
   context_.set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string(); });
   context_.use_certificate_chain_file(options.certificate_file, error);
   if (error) return fail("{}: cannot use it as a PEM certificate chain: {}", options.certificate_file, error.message());

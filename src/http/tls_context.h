@@ -1,5 +1,5 @@
-// The data that all encrypted connections share: certificate, private key, and the keys of their session tickets. Owned
-// by the server; the I/O thread.
+// What all encrypted connections share: certificate, private key, and the keys of their session tickets. Owned by the
+// server; the I/O thread.
 #pragma once
 
 #include <boost/asio/ssl/context.hpp>
@@ -14,11 +14,11 @@ namespace octavo {
 
 class TlsContext {
  public:
-  /// TLS 1.2 or newer with the certificate chain and the key of two PEM files. Errors name the file.
+  /// TLS 1.2 or newer, with the certificate chain and the key of two PEM files. Errors name the file.
   static Result<std::unique_ptr<TlsContext>> make(const TlsOptions& options);
 
   boost::asio::ssl::context& context() { return context_; }
-  /// Now and then.
+  /// Called now and then.
   void tick(std::chrono::steady_clock::time_point now) { ticket_keys_.tick(now); }
 
  private:

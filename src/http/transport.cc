@@ -66,15 +66,15 @@ class TlsTransport final : public StreamTransport<TlsStream> {
     co_await stream_.async_handshake(asio::ssl::stream_base::server, asio::redirect_error(asio::use_awaitable, error));
     co_return !error;
   }
-  /// A read that is under way goes on, for the stream lets one of the two read at a time.
+  /// A read in progress goes on here, since the stream allows one read at a time.
   asio::awaitable<void> finish_writing() override {
     finishing_ = true;
     boost::system::error_code ignored;
     co_await stream_.async_shutdown(asio::redirect_error(asio::use_awaitable, ignored));
     shut_down_socket();
   }
-  /// A peer that goes on sending after our alert is an error to OpenSSL. Its bytes are taken off the socket all the
-  /// same, undeciphered: closing a socket with unread bytes would reset the connection.
+  /// To OpenSSL, a peer that goes on sending after our alert is an error. Its bytes are taken off the socket even so,
+  /// undecrypted: closing a socket with unread bytes would reset the connection.
   asio::awaitable<std::size_t> read_some(asio::mutable_buffer buffer) override {
     std::size_t count = co_await StreamTransport::read_some(buffer);
     boost::system::error_code error;

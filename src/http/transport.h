@@ -1,5 +1,5 @@
-// A connection's bytes, plain or encrypted. Owned by an HttpConnection; the I/O thread. One read and one write may be
-// under way at the same time.
+// The bytes of a connection, plain or encrypted. Owned by an HttpConnection; the I/O thread. One read and one write may
+// be in progress at a time.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -21,15 +21,16 @@ class Transport {
   virtual ~Transport() = default;
 
   virtual const Tcp::socket& socket() const = 0;
-  /// Before all else. Plain connections have none.
+  /// Called first. Plain connections have no handshake.
   virtual asio::awaitable<bool> handshake() = 0;
-  /// At least one byte; 0: the peer closed, or the connection broke. After finish_writing() the bytes mean nothing.
+  /// Reads at least one byte; 0: the peer has closed, or the connection broke. After finish_writing() the bytes have no
+  /// meaning.
   virtual asio::awaitable<std::size_t> read_some(asio::mutable_buffer buffer) = 0;
   virtual asio::awaitable<std::size_t> write_some(asio::const_buffer buffer) = 0;
-  /// No more will be written; the peer sees the end after what was. Encrypted: sends the close alert and waits for the
+  /// Ends writing; the peer sees the end after what was written. Encrypted: sends the close alert and waits for the
   /// peer's, until close().
   virtual asio::awaitable<void> finish_writing() = 0;
-  /// At once; reads and writes under way return 0.
+  /// Closes at once; reads and writes in progress return 0.
   virtual void close() = 0;
 };
 

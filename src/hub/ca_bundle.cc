@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Below the root: those of Debian, Fedora, SUSE and Alpine, with their kin.
+/// The places below the root in Debian, Fedora, SUSE and Alpine, and systems like them.
 constexpr std::array<std::string_view, 4> kFiles = {"etc/ssl/certs/ca-certificates.crt",
                                                     "etc/pki/tls/certs/ca-bundle.crt", "etc/ssl/ca-bundle.pem",
                                                     "etc/ssl/cert.pem"};

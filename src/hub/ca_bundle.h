@@ -1,5 +1,5 @@
-// The authorities whose certificates are trusted: where the environment says, or where distributions keep them. A
-// library that was built elsewhere knows only its builder's place.
+// The certificate authorities that are trusted: those that the environment names, or those of the distribution. A
+// library that was built elsewhere knows only the places of its builder.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ struct CaBundle {
 /// that is there; with it the folder of SSL_CERT_DIR.
 CaBundle find_ca_bundle(const Environment& environment, const std::filesystem::path& root = "/");
 
-/// The error of https without any: the usual places, and the variables that name others.
+/// The error of https without any certificates; it names the usual places, and the variables that name others.
 Error no_ca_bundle();
 
 }  // namespace octavo::hub

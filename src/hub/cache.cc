@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "models--", kSeparator = "--";
-constexpr std::size_t kMaxFiles = 4096;  // with weights; as many of the others
+constexpr std::size_t kMaxFiles = 4096;  // the most files with weights, and the most others
 constexpr int kMaxDepth = 8;
 
 std::string folder_name(const std::string& repo) {
@@ -47,7 +47,7 @@ Result<fs::path> CachedRepo::link(const std::string& commit, const std::string& 
   fs::remove(made, error);
   fs::create_symlink(blob(hash).lexically_relative(link.parent_path()), made, error);
   if (error) return fail("{}: cannot be linked: {}", made.string(), error.message());
-  OCTAVO_TRY_VOID(rename_file(made, link));  // whoever looks sees the old one or the new one
+  OCTAVO_TRY_VOID(rename_file(made, link));  // readers see the old link or the new one
   return link;
 }
 

@@ -1,4 +1,4 @@
-// A repository in the hub's cache, laid out as huggingface_hub has it, so that each tool finds what another fetched:
+// A repository in the hub's cache, in the layout of huggingface_hub, so that each tool finds what another has fetched:
 //
 //     models--ORG--REPO/blobs/HASH              files under their hashes; HASH.incomplete while they are fetched
 //     models--ORG--REPO/refs/main               the commit of a branch
@@ -25,12 +25,12 @@ class CachedRepo {
   std::filesystem::path snapshot(const std::string& commit) const { return folder_ / "snapshots" / commit; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// Shows the blob `hash` at `path` in a snapshot, and gives the path of the link.
+  /// Makes the blob `hash` visible at `path` in a snapshot, and gives the path of the link.
   Result<std::filesystem::path> link(const std::string& commit, const std::string& path, const std::string& hash) const;
-  /// Lets main name a commit.
+  /// Lets the branch main name a commit.
   Result<void> set_main(const std::string& commit) const;
 
-  /// The snapshots: main's, if it is there, then the others, the last changed first.
+  /// The snapshots: main's, if it exists, then the others, the last changed first.
   std::vector<std::filesystem::path> snapshots() const;
 
  private:
@@ -41,7 +41,7 @@ class CachedRepo {
 /// paths from it; at most some thousand of each kind, and at most eight folders deep.
 std::vector<std::string> files_in(const std::filesystem::path& folder);
 
-/// The repository of a folder of the cache: "models--ORG--REPO" is ORG/REPO. None: the folder has another name.
+/// The repository of a folder in the cache: "models--ORG--REPO" is ORG/REPO. None: the folder has another form of name.
 std::optional<std::string> repo_of_folder(const std::string& name);
 
 }  // namespace octavo::hub

@@ -13,10 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::minutes kPatience{10};                     // with another process that fetches the same file
-constexpr std::uint64_t kProgressBytes = std::uint64_t{1} << 20;  // after so many a failure is the first again
+constexpr std::chrono::minutes kPatience{10};                     // the wait for another process that fetches the file
+constexpr std::uint64_t kProgressBytes = std::uint64_t{1} << 20;  // so many new bytes reset the count of failures
 
-/// The first byte of "bytes 100-199/200".
+/// The first byte of a range such as "bytes 100-199/200".
 std::optional<std::uint64_t> begin_of_range(std::string_view text) {
   constexpr std::string_view kUnit = "bytes ";
   if (!text.starts_with(kUnit)) return std::nullopt;
@@ -62,7 +62,7 @@ class Fetch {
       }
       if (file_.size() >= before + kProgressBytes) failures = 0;
       ++failures;
-      if (result.head.status == 416 && file_.size() > 0) {  // the server has no such range
+      if (result.head.status == 416 && file_.size() > 0) {  // the server does not have the range
         OCTAVO_TRY_VOID(file_.restart());
         result.is_transient = true;
       }
@@ -84,7 +84,7 @@ class Fetch {
 
   Result<void> take_head(const HttpHead& head) {
     OCTAVO_TRY_VOID(check_hash(head));
-    if (head.status == 200 && file_.size() > 0) {  // all of it, whatever was asked for
+    if (head.status == 200 && file_.size() > 0) {  // the server sends the whole file, whatever was asked for
       OCTAVO_TRY_VOID(file_.restart());
       tell();
     }

@@ -1,5 +1,5 @@
-// Fetches one file: goes on where an earlier time was cut off, tries again where that may help, and gives the file its
-// name when its hash is right.
+// Fetches one file: continues where an earlier attempt was cut off, tries again where that may help, and gives the file
+// its name once its hash is right.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace octavo::hub {
 namespace {
 
 constexpr std::string_view kSuffix = ".gguf";
-constexpr std::size_t kMostShown = 12;  // candidates in a message
+constexpr std::size_t kMostShown = 12;  // in a message
 
 /// The types in the order in which one is taken where a name has none: from what most people want to what takes most
 /// memory.
@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, 18> kDefaultTypes = {"Q4_K_M", "Q4_K_S", 
                                                             "Q8_0",   "Q3_K_M", "IQ3_M",   "BF16",   "F16",    "F32"};
 
 struct Candidate {
-  std::string name;       // of the file, or of the first shard, in lower case
-  std::string word_text;  // the same without suffix and numbers of shards
+  std::string name;       // the name of the file, or of the first shard, in lower case
+  std::string word_text;  // the same name without its suffix and the numbers of shards
   std::vector<std::size_t> files;
 };
 
@@ -34,11 +34,11 @@ bool is_model(std::string_view path) {
   return name.ends_with(kSuffix) && !is_encoder_name(path) && !name.contains("imatrix") && !is_draft_file(path);
 }
 
-/// All files and complete sets of shards that `keep` takes.
+/// All files and complete sets of shards that `keep` accepts.
 template <class Keep>
 std::vector<Candidate> candidates_of(std::span<const std::string> paths, const Keep& keep) {
   std::vector<Candidate> found;
-  std::map<std::string, std::map<std::uint32_t, std::size_t>> shards;  // by their first one's name
+  std::map<std::string, std::map<std::uint32_t, std::size_t>> shards;  // by the name of the first shard
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (!keep(paths[i])) continue;
     if (const auto shard = ShardName::parse(paths[i])) {
@@ -59,7 +59,7 @@ std::vector<Candidate> candidates_of(std::span<const std::string> paths, const K
 
 enum class Match { kNone, kGoesOn, kWhole };
 
-/// How `word` stands in `text`; both in lower case.
+/// How `word` is contained in `text`; both in lower case.
 Match match_word(std::string_view text, std::string_view word) {
   const auto is_letter = [](unsigned char c) { return std::isalnum(c) != 0; };
   Match best = Match::kNone;
@@ -104,7 +104,7 @@ Result<std::vector<std::size_t>> only_one(std::span<const Candidate* const> foun
   return fail("{} means several files: {}; name one of them behind the colon", meant, names_of(found, paths));
 }
 
-/// By a file's name: its path, else its base name.
+/// Chooses by a file's name: by its path, else by its base name.
 Result<std::vector<std::size_t>> choose_by_name(std::span<const std::string> paths, std::string_view wanted) {
   const std::string name = lower_case(wanted);
   const auto is_named = [&](std::string_view path, bool whole) {
@@ -124,7 +124,7 @@ Result<std::vector<std::size_t>> choose_by_name(std::span<const std::string> pat
   return std::vector<std::size_t>();
 }
 
-/// By a type; without one the only candidate, or that of the first of `usual` that there is.
+/// Chooses by a type; without one, the only candidate or the one with the first type of `usual` that there is.
 Result<std::vector<std::size_t>> choose_by_type(std::span<const Candidate> candidates,
                                                 std::span<const std::string> paths, std::string_view wanted,
                                                 std::span<const std::string_view> usual) {

@@ -28,7 +28,7 @@ Result<std::vector<std::size_t>> choose_files(std::span<const std::string> paths
 /// alone.
 Result<std::vector<std::size_t>> choose_draft_files(std::span<const std::string> paths, std::string_view wanted);
 
-/// Whether a file's name says that it is a draft file.
+/// Whether a file's name marks it as a draft file.
 bool is_draft_file(std::string_view path);
 
 /// The draft file beside a model of these files: the one that has the model's type, else that of choose_draft_files().
@@ -39,11 +39,11 @@ std::vector<std::size_t> draft_files_beside(std::span<const std::string> paths, 
 /// several there the one whose bits are nearest to the model's. None: there is none.
 std::optional<std::size_t> encoder_beside(std::span<const std::string> paths, std::string_view model);
 
-/// The index of the encoder that `wanted` means, as choose_files() means a model; without a type the one nearest to 16
+/// The index of the encoder that `wanted` means, by the rules of choose_files(); without a type, the one nearest to 16
 /// bits. Error: several are meant.
 Result<std::vector<std::size_t>> choose_encoder(std::span<const std::string> paths, std::string_view wanted);
 
-/// The type of a draft file where nothing else is asked for: most makers give them in no smaller one.
+/// The type of a draft file where no other is asked for: most makers offer none that is smaller.
 inline constexpr std::string_view kDraftType = "Q8_0";
 
 /// The models among files, in the order of their names, each with the indexes of its files.
@@ -53,7 +53,7 @@ std::vector<std::vector<std::size_t>> model_files(std::span<const std::string> p
 std::string candidates_text(std::span<const std::string> paths);
 /// The candidates of choose_draft_files(), for a message.
 std::string draft_candidates_text(std::span<const std::string> paths);
-/// Those of choose_encoder().
+/// The candidates of choose_encoder(), for a message.
 std::string encoder_candidates_text(std::span<const std::string> paths);
 
 }  // namespace octavo::hub

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kInterval{100};
 
-/// Other tools remove a lock's file when they are done: a lock on a file that is gone keeps nobody out.
+/// Whether a locked file still has its path. Other tools remove a lock's file when they are done, and a lock on a
+/// removed file keeps nobody out.
 bool is_file_at(int fd, const std::filesystem::path& path) {
   struct stat held{}, named{};
   return ::fstat(fd, &held) == 0 && ::stat(path.c_str(), &named) == 0 && held.st_dev == named.st_dev &&

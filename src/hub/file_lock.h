@@ -1,4 +1,4 @@
-// A lock between processes, as a file: flock(2), which ends with its holder whatever ends that.
+// A lock between processes, in the form of a file: flock(2), which ends with its holder, however that ends.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@ namespace octavo::hub {
 
 class FileLock {
  public:
-  /// Waits until nobody else holds the lock, and asks `has_progress` now and then. Errors: it was false for `patience`;
-  /// the file cannot be made; a stop was asked for.
+  /// Waits until nobody else holds the lock, and calls `has_progress` now and then. Errors: that was false for
+  /// `patience`; the file cannot be made; a stop was asked for.
   static Result<FileLock> take(const std::filesystem::path& path, std::chrono::milliseconds patience,
                                const std::function<bool()>& has_progress, const std::stop_token& stop = {});
 

@@ -14,13 +14,13 @@ constexpr std::string_view kConfig = "config.json", kWhole = "model.safetensors"
                            kIndex = "model.safetensors.index.json";
 constexpr std::string_view kBeside[] = {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja",
                                         "generation_config.json", "preprocessor_config.json", "processor_config.json",
-                                        // of sentence-transformers
+                                        // The files of sentence-transformers.
                                         kModules, "config_sentence_transformers.json", "sentence_bert_config.json",
                                         "1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors",
                                         "3_Dense/config.json", "3_Dense/model.safetensors", "1_LogitScore/config.json"};
 constexpr std::uint32_t kMaxParts = 99999;  // all that five digits write; opening the folder refuses too many
 
-/// All parts of the largest number of them that is there whole; none: there is none.
+/// All parts of the largest complete set of parts; empty: there is none.
 std::vector<std::size_t> parts_of(std::span<const std::string> paths) {
   std::vector<std::size_t> parts;
   std::uint32_t count = 0;

@@ -20,15 +20,14 @@ inline constexpr std::string_view kModules = "modules.json";
 bool is_beside_weights(std::string_view name);
 
 /// The indexes of the files that make a model of a folder: config.json, model.safetensors or all of its parts with
-/// their index, and words, template and settings, as far as they are there. Files in folders below count not, but for
-/// those of the modules of sentence-transformers. Empty:
-/// config.json or some of the weights are missing.
+/// their index, and vocabulary, template and settings, as far as they exist. Files in folders below do not count,
+/// except those of sentence-transformers' modules. Empty: config.json or some of the weights are missing.
 std::vector<std::size_t> folder_files(std::span<const std::string> paths);
 
-/// The files of a name, which are one model.
+/// The files that a name means, which are one model.
 struct ModelChoice {
   std::vector<std::size_t> files;  // the indexes of the files; empty: no file has the name
-  bool is_folder = false;          // whether the model is all of them, and not the first one
+  bool is_folder = false;          // the model is all of them, not only the first one
 };
 /// The GGUF files of choose_files(); or a folder, where there are none and no type is asked for, or kFolderType is.
 Result<ModelChoice> choose_model(std::span<const std::string> paths, std::string_view wanted);

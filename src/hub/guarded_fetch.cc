@@ -22,12 +22,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kAtOnce = 6;                   // gets of one call
-constexpr std::size_t kMaxUrl = 8192;                // bytes
-constexpr std::size_t kMaxHeadBytes = 1U << 16;      // of one answer
+constexpr std::size_t kAtOnce = 6;                   // fetches at a time, of one call
+constexpr std::size_t kMaxUrl = 8192;                // in bytes
+constexpr std::size_t kMaxHeadBytes = 1U << 16;      // in bytes, of one answer
 constexpr std::string_view kLocation = "location:";  // the field of a head, in lower case
 constexpr std::array<long, 5> kRedirects = {301, 302, 303, 307, 308};
-constexpr std::chrono::milliseconds kLookAgain{50};  // whether the call is to stop
+constexpr std::chrono::milliseconds kLookAgain{50};  // how often to look whether the call is to stop
 
 struct FreeEasy {
   void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
@@ -36,7 +36,7 @@ struct FreeMulti {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
 };
 
-/// libcurl counts how often it was begun and ended.
+/// Initializes libcurl, which counts how often that was done.
 struct Library {
   Library() { OCTAVO_CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK); }
   ~Library() { curl_global_cleanup(); }
@@ -44,29 +44,29 @@ struct Library {
   Library& operator=(const Library&) = delete;
 };
 
-/// The beginning of an address, as a message shows it.
+/// The beginning of an address, for a message.
 std::string shown(const std::string& url) { return quote(url); }
 
-/// One get, from its first address to the last that redirects lead to.
+/// One fetch, from its first address through all redirects.
 class Get {
  public:
-  /// `left`: bytes that the bodies of the call may still have.
+  /// `left`: how many bytes the bodies of the call may still have.
   Get(const FetchRules& rules, const FetchAsk& ask, std::uint64_t& left)
       : rules_(rules), count_(static_cast<std::uint64_t>(ask.count)), left_(left), first_(ask.url), url_(ask.url) {}
 
   CURL* easy() const { return easy_.get(); }
-  /// Sets the next address up. False: it is not to be connected to, which result() tells.
+  /// Prepares the next address. False: it must not be connected to; result() says why.
   bool begin() {
     if (deadline_ == Clock::time_point()) deadline_ = Clock::now() + rules_.time;
     if (auto set = set_up(); !set) return refuse(std::move(set.error().message), set.error().kind);
     return true;
   }
-  /// The transfer has ended. True: there is an address to go on with, which begin() sets up.
+  /// Ends the transfer. True: there is another address, which begin() prepares.
   bool goes_on(CURLcode code) {
     long status = 0;
     curl_easy_getinfo(easy(), CURLINFO_RESPONSE_CODE, &status);
     if (error_) return false;
-    const bool was_cut = code == CURLE_WRITE_ERROR && status != 200;  // of a body that nobody wants
+    const bool was_cut = code == CURLE_WRITE_ERROR && status != 200;  // a body that nobody wants was cut
     if (code != CURLE_OK && !was_cut) return refuse(words_of(code));
     if (status == 200) return false;
     if (std::ranges::find(kRedirects, status) == kRedirects.end() || location_.empty())
@@ -86,7 +86,7 @@ class Get {
   }
 
  private:
-  /// What came of the body is given back. False, for `return`.
+  /// Frees the part of the body that came, and sets the error. Returns false, for `return`.
   bool refuse(std::string message, ErrorKind kind = ErrorKind::kOther) {
     if (!error_) error_ = Error{.message = std::move(message), .kind = kind};
     left_ += count_ * body_.size();
@@ -124,7 +124,7 @@ class Get {
     set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
     set(CURLOPT_USERAGENT, "octavo");
     set(CURLOPT_NOSIGNAL, 1L);
-    set(CURLOPT_QUICK_EXIT, 1L);  // a get that ends while a name is looked up does not wait for that
+    set(CURLOPT_QUICK_EXIT, 1L);  // a fetch that ends while a name is looked up does not wait for that
     set(CURLOPT_TIMEOUT_MS, static_cast<long>(left.count()));
     set(CURLOPT_CAINFO, rules_.ca_bundle.file.empty() ? nullptr : rules_.ca_bundle.file.c_str());
     set(CURLOPT_CAPATH, rules_.ca_bundle.folder.empty() ? nullptr : rules_.ca_bundle.folder.c_str());
@@ -142,7 +142,7 @@ class Get {
     OCTAVO_CHECK(code == CURLE_OK, "option {}: {}", static_cast<int>(option), curl_easy_strerror(code));
   }
 
-  /// Called with each address that is about to be connected to.
+  /// Called with each address before it is connected to.
   static curl_socket_t on_socket(void* self, curlsocktype, curl_sockaddr* address) {
     auto& get = *static_cast<Get*>(self);
     if (!get.may_connect(*address)) {
@@ -214,19 +214,19 @@ class Get {
   const std::uint64_t count_;
   std::uint64_t& left_;
   const std::string first_;
-  std::string url_;  // of first_ or a redirect
+  std::string url_;  // first_, or the address of a redirect
   std::uint16_t port_ = 0;
   int redirects_ = 0;
   Clock::time_point deadline_ = {};
   std::unique_ptr<CURL, FreeEasy> easy_;
   std::size_t head_bytes_ = 0;
-  std::string location_;  // that the answer names
+  std::string location_;  // the redirect in the answer
   std::string body_;
   bool is_inward_ = false;  // an address was not allowed
   std::optional<Error> error_;
 };
 
-/// The gets of one call.
+/// All fetches of one call.
 class Gets {
  public:
   Gets(const FetchRules& rules, std::span<const FetchAsk> asks) : left_(rules.all_bytes), multi_(curl_multi_init()) {
@@ -263,7 +263,7 @@ class Gets {
     running_.push_back(&get);
   }
 
-  /// False: none has ended.
+  /// Takes a fetch that has ended. False: none has.
   bool take_ended() {
     bool has_ended = false;
     int num_left = 0;

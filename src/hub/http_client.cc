@@ -13,7 +13,7 @@ namespace octavo::hub {
 namespace {
 
 constexpr long kSlowBytesPerSecond = 1024;
-constexpr std::size_t kMaxDroppedBytes = 1U << 16;  // of the body of an answer that is no success
+constexpr std::size_t kMaxDroppedBytes = 1U << 16;  // the most of the body of an answer without success
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
@@ -21,17 +21,17 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// One get: what its callbacks share.
+/// One fetch: what its callbacks share.
 class Transfer {
  public:
   Transfer(const HttpSink& sink, std::size_t max_head_bytes) : sink_(sink), max_head_bytes_(max_head_bytes) {}
 
-  /// False ends the get.
+  /// Takes a line of the head. False ends the fetch.
   bool take_head_line(std::string_view line) {
     head_bytes_ += line.size();
     if (head_bytes_ > max_head_bytes_)
       return stop({fmt::format("the answer's head has more than {} bytes", max_head_bytes_)});
-    if (line.starts_with("HTTP/")) {  // of each answer of several, of which the last counts
+    if (line.starts_with("HTTP/")) {  // each of several answers begins so; the last counts
       head_ = {};
       const std::size_t blank = std::min(line.find(' '), line.size() - 1);
       std::from_chars(line.data() + blank + 1, line.data() + line.size(), head_.status);
@@ -99,7 +99,7 @@ class Transfer {
   std::optional<Error> refusal_;
 };
 
-// libcurl's callbacks: another number than `count` ends the transfer.
+// libcurl's callbacks: a result other than `count` ends the transfer.
 std::size_t on_head_line(char* text, std::size_t, std::size_t count, void* transfer) {
   return static_cast<Transfer*>(transfer)->take_head_line({text, count}) ? count : 0;
 }
@@ -112,7 +112,7 @@ int on_progress(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return static_cast<const std::stop_token*>(stop)->stop_requested() ? 1 : 0;
 }
 
-/// libcurl's own places, which are its builder's, count no more.
+/// Sets the trusted authorities. libcurl's own places, which are those of its builder, do not count.
 void set_authorities(CURL* easy, const CaBundle& bundle) {
   curl_easy_setopt(easy, CURLOPT_CAINFO, bundle.file.empty() ? nullptr : bundle.file.c_str());
   curl_easy_setopt(easy, CURLOPT_CAPATH, bundle.folder.empty() ? nullptr : bundle.folder.c_str());
@@ -139,7 +139,7 @@ std::optional<std::uint64_t> HttpHead::find_number(std::string_view name) const 
   return value;
 }
 
-/// libcurl counts how often it was begun and ended.
+/// Initializes libcurl, which counts how often that was done.
 struct HttpClient::Handle {
   Handle() {
     const CURLcode began = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -163,14 +163,14 @@ HttpResult HttpClient::get(const std::string& url, const std::vector<std::string
   if (options_.ca_bundle.is_empty() && lower_case(url).starts_with("https:"))
     return {.head = {}, .error = no_ca_bundle()};
   CURL* easy = handle_->easy;
-  curl_easy_reset(easy);  // connections stay
+  curl_easy_reset(easy);  // connections stay open
   Transfer transfer(sink, options_.max_head_bytes);
   std::array<char, CURL_ERROR_SIZE> detail{};
   std::unique_ptr<curl_slist, FreeList> list;
   for (const std::string& field : fields) {
     curl_slist* longer = curl_slist_append(list.get(), field.c_str());
     if (longer == nullptr) return {.head = {}, .error = Error{"out of memory"}};
-    if (!list) list.reset(longer);  // later ones keep the first one's place
+    if (!list) list.reset(longer);  // the list keeps its first element
   }
   curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -190,7 +190,7 @@ HttpResult HttpClient::get(const std::string& url, const std::vector<std::string
   curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, on_progress);
   curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &options_.stop);
-  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a get that ends while a name is looked up does not wait for that
+  curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // a fetch that ends while a name is looked up does not wait for that
   const CURLcode code = curl_easy_perform(easy);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, nullptr);
   return transfer.finish(code, detail.data());

@@ -11,7 +11,7 @@
 namespace octavo::hub {
 
 struct ListingLimits {
-  static constexpr std::size_t kBytes = std::size_t{16} << 20;  // of the answer
+  static constexpr std::size_t kBytes = std::size_t{16} << 20;  // the most bytes of the answer
   static constexpr std::size_t kValues = 1U << 20;              // the most values of an answer; a file has about ten
   static constexpr std::size_t kFiles = 1U << 16;
   static constexpr std::uint64_t kFileBytes = std::uint64_t{1} << 44;

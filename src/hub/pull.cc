@@ -35,7 +35,7 @@ struct Wanted {
   std::vector<RepoFile> files;
   bool is_folder;
   std::string draft = {};    // the path of a draft file among them, beside the model; empty: there is none
-  std::string encoder = {};  // that of an encoder of pictures
+  std::string encoder = {};  // the file of an encoder of pictures
 };
 
 Result<ModelChoice> choose_files_of(std::span<const std::string> paths, const ModelRef& ref, PullKind kind) {

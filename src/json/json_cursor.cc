@@ -21,7 +21,7 @@ constexpr std::string_view kBehindFile = ": ";
 constexpr std::size_t kMaxShownBytes = 60;
 constexpr double kLargestExact = 9007199254740992.0;  // 2^53: up to here a double names one integer
 
-/// At most kMaxShownBytes of `text`, cut between characters.
+/// The first kMaxShownBytes of `text` at most, cut between characters.
 std::string shorten(std::string_view text) {
   if (text.size() <= kMaxShownBytes) return std::string(text);
   std::size_t end = kMaxShownBytes;
@@ -50,7 +50,7 @@ std::optional<std::int64_t> as_integer(const json::value& value) {
   if (const double* number = value.if_double()) {
     if (std::abs(*number) <= kLargestExact && std::trunc(*number) == *number) return static_cast<std::int64_t>(*number);
   }
-  return std::nullopt;  // also of what int64 cannot hold
+  return std::nullopt;  // an integer beyond int64 is none either
 }
 
 JsonCursor& JsonCursor::operator=(const JsonCursor& other) {

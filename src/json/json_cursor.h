@@ -50,7 +50,7 @@ class JsonCursor {
   const boost::json::string* if_string() const { return is_given() ? value_->if_string() : nullptr; }
   const boost::json::array* if_array() const { return is_given() ? value_->if_array() : nullptr; }
   const boost::json::object* if_object() const { return is_given() ? value_->if_object() : nullptr; }
-  /// "messages[2].content"
+  /// The place as errors name it: "messages[2].content".
   std::string path() const;
 
   /// A value of the kind; none where no value is given. Errors: another kind; a value out of the bounds.
@@ -81,9 +81,9 @@ class JsonCursor {
   /// The error "PATH: found THE VALUE, expected ...", of the kind, or of the value.
   JsonError wrong_type(std::string_view expected) const;
   JsonError wrong_value(std::string_view expected, std::string_view code = "invalid_value") const;
-  /// "PATH: found FOUND, expected EXPECTED"
+  /// The error "PATH: found FOUND, expected EXPECTED".
   JsonError wrong(std::string_view found, std::string_view expected) const;
-  /// "PATH: MESSAGE"
+  /// The error "PATH: MESSAGE".
   JsonError error(std::string_view message, std::string_view code = "invalid_value") const;
 
  private:

@@ -15,17 +15,17 @@ namespace {
 namespace json = boost::json;
 using ErrorCode = boost::system::error_code;
 
-// Boost's own sizes: an object of up to so many members is searched from its first to its last.
+// Boost.JSON searches an object of up to so many members from the first to the last, without a table.
 constexpr std::size_t kMembersWithoutTable = 18;
 constexpr std::size_t kInlineStringBytes = 14;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-// An allocation's own words, and what rounding adds.
+// The cost of an allocation beside its bytes: the allocator's own words, and what rounding adds.
 constexpr std::size_t kAllocationBytes = 32;
 constexpr std::size_t kIndexBytes = 2 * sizeof(std::uint32_t);  // a member's place in its table
 
 JsonError refused(std::string message, std::string_view code) { return {.message = std::move(message), .code = code}; }
 
-/// Counts each thing that is read, and only then has it built.
+/// Counts each thing that is read, and builds it only if it is within the limits.
 class BoundedBuilder : public JsonHandler {
  public:
   explicit BoundedBuilder(const JsonLimits& limits) : limits_(limits) { stack_.reset(); }
@@ -130,8 +130,8 @@ class BoundedBuilder : public JsonHandler {
   const JsonLimits& limits_;
   json::value_stack stack_;
   std::size_t num_table_members_ = 0;
-  std::size_t num_values_ = 0;  // and members
-  std::size_t num_bytes_ = 0;   // of memory, for all values so far
+  std::size_t num_values_ = 0;  // the values and members so far
+  std::size_t num_bytes_ = 0;   // the memory of all values so far, in bytes
   std::optional<JsonError> refusal_;
 };
 

@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-constexpr double kLargestSize = 0x1p53;  // up to which doubles are exact
+constexpr double kLargestSize = 0x1p53;  // the integers up to here are exact as doubles
 
 }  // namespace
 

@@ -70,7 +70,7 @@ std::string json_string(std::string_view text) {
 }
 
 std::size_t json_string_bytes(std::string_view text) {
-  constexpr std::size_t kShortBytes = 1, kLongBytes = 5;  // beside the character's own byte
+  constexpr std::size_t kShortBytes = 1, kLongBytes = 5;  // the bytes that an escape adds to the character's own byte
   std::size_t num_bytes = text.size() + 2;
   for (const char c : text)
     if (needs_json_escape(c)) num_bytes += short_escape(static_cast<unsigned char>(c)) != 0 ? kShortBytes : kLongBytes;

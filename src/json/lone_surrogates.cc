@@ -10,7 +10,7 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD", kReplacementEscape = "
 constexpr std::size_t kEscapeBytes = 6;
 constexpr char kLeadOfHalves = '\xED';
 
-/// The number of an escape \uXXXX that begins at `begin`; nothing: there is none.
+/// The number of an escape \uXXXX that begins at `begin`; none: there is no escape.
 std::optional<unsigned> escape_at(std::string_view json, std::size_t begin) {
   const std::string_view escape = json.substr(std::min(begin, json.size()), kEscapeBytes);
   if (escape.size() < kEscapeBytes || !escape.starts_with("\\u")) return std::nullopt;
@@ -22,7 +22,7 @@ std::optional<unsigned> escape_at(std::string_view json, std::size_t begin) {
 bool is_high(unsigned unit) { return unit >= 0xD800 && unit <= 0xDBFF; }
 bool is_low(unsigned unit) { return unit >= 0xDC00 && unit <= 0xDFFF; }
 
-/// Whether three bytes there are a half as UTF-8 would write it, which it never does.
+/// Whether the three bytes at `begin` are a lone surrogate as UTF-8 would write it, which valid UTF-8 never has.
 bool has_bytes_of_half(std::string_view json, std::size_t begin) {
   if (json.size() - begin < kReplacement.size()) return false;
   const auto second = static_cast<unsigned char>(json[begin + 1]), third = static_cast<unsigned char>(json[begin + 2]);
@@ -37,16 +37,16 @@ std::optional<std::string> without_lone_surrogates(std::string_view json) {
     if (!mended) mended.emplace(json);
     mended->replace(begin, by.size(), by);
   };
-  /// Takes an escape, or a pair of them: where the text goes on.
+  /// Takes an escape, or a pair of them, and gives the place where the text goes on.
   const auto take_escape = [&](std::size_t i) {
     const auto unit = escape_at(json, i);
-    if (!unit) return i + 2;  // another escape, such as that of a backslash
+    if (!unit) return i + 2;  // another escape, such as \n
     const auto next = is_high(*unit) ? escape_at(json, i + kEscapeBytes) : std::nullopt;
     if (next && is_low(*next)) return i + 2 * kEscapeBytes;
     if (is_high(*unit) || is_low(*unit)) replace(i, kReplacementEscape);
     return i + kEscapeBytes;
   };
-  // Each of the two bytes is looked for by itself: a search for either looks at every byte apart.
+  // Each of the two bytes has a search of its own: find_first_of() would look at every byte singly.
   std::size_t escape = json.find('\\'), lead = json.find(kLeadOfHalves);
   while (std::min(escape, lead) != std::string_view::npos) {
     if (lead < escape) {

@@ -1,5 +1,5 @@
-// The memory layout of the int8 form of a step's rows: in the row tiles that a matrix kernel multiplies together. All
-// of a row tile is found from one address with constant offsets.
+// The memory layout of the int8 form of a step's rows: the rows lie in the row tiles that a matrix kernel multiplies
+// together. Everything in a row tile is found from one address with constant offsets.
 //
 // `rows` rows make tiles of `tile_rows` (a level's own number, 4 or 8), then one of 4 where as many are left over, and
 // one of the last 1 to 3. Row tiles lie one after another; one is ActTile<its rows>, once for each 32 columns. Plain
@@ -20,19 +20,19 @@ struct ActTile {
   int8_t q[R][kActBlock];     // -127 .. 127
   float scale[R];             // x is about q * scale
   float sum32[R];             // the scale times the sum of q
-  float sum16[2][R];          // the same for each half
+  float sum16[2][R];          // the same for each half of the columns
   int32_t minus_sum32[R];     // minus the sum of q, with which sums of products begin where weights have an offset
-  int32_t minus_sum16[2][R];  // the same for each half
-  int32_t sum_pair[R];        // a pair of halves: 8 times the sum of q in the upper, 2^15 less than that in the lower
+  int32_t minus_sum16[2][R];  // the same for each half of the columns
+  int32_t sum_pair[R];        // both halves: 8 times the sum of q in the upper 16 bits, 2^15 less than it in the lower
 };
 
-/// The rows of the one tile of a middle size, where a level has larger ones.
+/// The number of rows of the one tile of a middle size, on levels with larger tiles.
 inline constexpr int kSmallTile = 4;
 
 /// The bytes of a row in its tile.
 static inline constexpr size_t act_row_bytes(int64_t cols) { return (size_t)(cols / kActBlock) * sizeof(ActTile<1>); }
 
-/// The row tile that has row `row` of `rows`.
+/// The row tile that contains row `row` of `rows`.
 struct RowTile {
   int64_t first;
   int rows;

@@ -23,6 +23,9 @@ const KernelTable& kernel_table(IsaLevel level, Bits bits) {
 #if OCTAVO_HAS_AVX512VNNI
     case IsaLevel::kAvx512Vnni: return *octavo_kernels_avx512vnni();
 #endif
+#if OCTAVO_HAS_AMX
+    case IsaLevel::kAmx: return *octavo_kernels_amx();
+#endif
 #if OCTAVO_HAS_NEON
     case IsaLevel::kNeon: return *octavo_kernels_neon(portable);
 #endif

@@ -7,8 +7,8 @@
 
 namespace octavo {
 
-/// The table compiled for `level`, which the processor must support: with its own bits, or with those that all levels
-/// have. The table lives as long as the program.
+/// The kernel table for `level`, which the processor must support: with the level's own bits, or with the bits that all
+/// levels have. The table lives as long as the program.
 const KernelTable& kernel_table(IsaLevel level, Bits bits = Bits::kNative);
 
 }  // namespace octavo

@@ -199,6 +199,13 @@ inline constexpr float kSwigluSlope = 1.702F, kSwigluLimit = 7.0F;
 /// Index of WriteKvFn and AttentionFn tables; the order of octavo::KvType.
 inline constexpr int kNumKvTypes = 5;
 
+/// The place of a type in the tables.
+static inline constexpr int type_index(DType type) {
+  int index = 0;
+  while (kAllDTypes[index] != type) ++index;
+  return index;
+}
+
 struct KernelTable {
   MatmulFn matmul[kNumDTypes];
   ActivationForm activation_forms[kNumDTypes];
@@ -260,11 +267,7 @@ struct KernelTable {
   int64_t (*probe_float)(int64_t rounds, const int8_t* operands, float* result);
 
   /// The form in which products with weights of `type` read activations.
-  ActivationForm activation_form(DType type) const {
-    int index = 0;
-    while (kAllDTypes[index] != type) ++index;
-    return activation_forms[index];
-  }
+  ActivationForm activation_form(DType type) const { return activation_forms[type_index(type)]; }
 };
 
 }  // namespace octavo

@@ -19,10 +19,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Threads that read within the same pages disturb each other: pieces of 16 KiB were read at half the rate of these.
+// Threads that read within the same pages disturb each other: pieces of 16 KiB were read at half the rate.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr std::size_t kPrefetchBytes = 3072;
-constexpr std::size_t kMeasuredBytes = std::size_t{256} << 20;  // larger than the caches of the processors at hand
+constexpr std::size_t kMeasuredBytes = std::size_t{256} << 20;  // larger than the caches of present processors
 constexpr std::int64_t kProbeRounds = 1 << 20;
 constexpr std::array<std::int8_t, 16> kOperands = {3, 1, 5, 7, 2, 9, 4, 6, 11, 8, 13, 10, 15, 12, 17, 14};
 constexpr int kRepeats = 7;
@@ -34,7 +34,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Memory that is really there, in large pages where the system has them: fewer translations, up to a fifth faster.
+/// Makes resident memory, in large pages where the system has them: fewer TLB misses make it up to a fifth faster.
 AlignedBuffer<std::uint8_t> make_memory(ThreadPool& pool) {
   auto memory = AlignedBuffer<std::uint8_t>::with_huge_pages(kMeasuredBytes);
   pool.for_ranges(memory.size() / kPieceBytes, 1, [&](std::size_t from, std::size_t to, int) {
@@ -121,7 +121,7 @@ MachineLimits measure(int num_threads, IsaLevel level) {
   for (int i = 0; i <= kRepeats; ++i) {
     const double read_rate = machine.bytes_per_second(memory.span());
     const double byte_rate = machine.byte_multiply_adds_per_second(), float_rate = machine.multiply_adds_per_second();
-    if (i == 0) continue;  // clocks and page tables warm up
+    if (i == 0) continue;  // the first run warms up clocks and page tables
     read.push_back(read_rate);
     bytes.push_back(byte_rate);
     floats.push_back(float_rate);
@@ -144,7 +144,7 @@ Result<MachineLimits> measure_machine(int num_threads, std::string_view isa) {
     return measure(num_threads, level);
   } catch (const std::bad_alloc&) {
     return fail("measuring the machine: found no memory, expected {} bytes", kMeasuredBytes);
-  } catch (const std::system_error& error) {  // the system refuses another thread
+  } catch (const std::system_error& error) {  // thrown where the system refuses another thread
     return fail("measuring the machine: starting threads: {}", error.what());
   }
 }

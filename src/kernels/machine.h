@@ -17,19 +17,19 @@ namespace octavo {
 
 class Machine {
  public:
-  /// The processor must support `level`.
+  /// Measures with the kernels of `level`, which the processor must support.
   Machine(IsaLevel level, ThreadPool& pool);
 
   /// Reads blocks of `block_bytes` (a multiple of 64) at data + id * block_bytes, each once, in order, by a plain loop;
   /// threads take pieces of blocks.
   void read_blocks(const std::uint8_t* data, std::size_t block_bytes, std::span<const std::int32_t> ids);
 
-  /// Bytes a second that all threads together read of `memory`, once, by the better of a plain loop and one that
-  /// prefetches. Memory must be larger than the caches, or these are measured.
+  /// The bytes per second that all threads together read of `memory`, once, by the better of a plain loop and one that
+  /// prefetches. `memory` must be larger than the caches, or their rate is measured.
   double bytes_per_second(std::span<const std::uint8_t> memory);
 
-  /// Multiply-adds a second of all threads together, in registers, measured for about ten milliseconds: of floats, and
-  /// of bytes with sums in int32.
+  /// The multiply-adds per second of all threads together, in registers, measured for about ten milliseconds: of
+  /// floats; below, of bytes with sums in int32.
   double multiply_adds_per_second();
   double byte_multiply_adds_per_second();
 
@@ -39,7 +39,7 @@ class Machine {
 
   const KernelTable& kernels_;
   ThreadPool& pool_;
-  std::uint64_t sink_ = 0;  // keeps results alive
+  std::uint64_t sink_ = 0;  // it keeps the compiler from dropping results
 };
 
 }  // namespace octavo

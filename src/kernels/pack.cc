@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-/// The source of padding rows: as long as the longest block.
+/// The source of padding rows, as long as the longest block.
 constexpr std::array<std::uint8_t, 256> kZeroBlock{};
 
 PackBlockFn* block_function(DType type) {
@@ -47,7 +47,7 @@ PackBlockFn* block_function(DType type) {
   check_failed("packable type", __FILE__, __LINE__, "");
 }
 
-/// The rows of a panel: `rows` of them, then padding.
+/// The rows of a panel: `rows` rows of the matrix, then padding.
 struct PanelRows {
   const std::byte* first;
   std::size_t row_bytes;
@@ -65,8 +65,8 @@ struct PanelRows {
   }
 };
 
-/// Asks for bytes `offset` .. `offset + bytes` of the next panel, which lies behind this one: 16 rows side by side are
-/// more streams than the hardware follows.
+/// Prefetches bytes `offset` .. `offset + bytes` of the next panel's rows, which follow this one's: 16 rows side by
+/// side are more streams than the hardware prefetcher follows.
 __attribute__((always_inline)) inline void prefetch_portion(const PanelRows& rows, std::size_t offset,
                                                             std::size_t bytes) {
   const std::byte* from = rows.first + kPanelRows * rows.row_bytes + offset;
@@ -92,7 +92,7 @@ void pack_quantized(PackBlockFn& pack_block, DType type, std::int64_t cols, cons
 /// Packs elements of 4 bytes, [16][cols] as [cols][16], or of 2 bytes, where a word holds two columns.
 template <std::size_t Size>
 void pack_plain(std::int64_t cols, const PanelRows& rows, std::uint8_t* packed) {
-  constexpr std::int64_t kColumns = 16 / Size;  // of four words
+  constexpr std::int64_t kColumns = 16 / Size;  // the columns in four words
   constexpr std::size_t kColumnBytes = Size * kPanelRows;
   std::int64_t k = 0;
   for (; k + kColumns <= cols; k += kColumns, packed += kColumns * kColumnBytes) {

@@ -12,10 +12,10 @@ namespace octavo {
 /// The number of panels of a matrix of `rows` rows; the last one may be partly padding.
 inline std::int64_t num_panels(std::int64_t rows) { return (rows + kPanelRows - 1) / kPanelRows; }
 
-/// The bytes of a packed matrix: those of the file, and padding.
+/// The bytes of a packed matrix: the file's bytes, and padding.
 std::size_t packed_bytes(DType type, std::int64_t rows, std::int64_t cols);
 
-/// Packs panels `begin` .. `end` of `source` to `packed`, one after another, and writes each of their bytes. Rows of
+/// Packs panels `begin` .. `end` of `source` to `packed`, one after another, and writes every byte of them. Rows of
 /// padding have scales of zero.
 void pack_panels(const Tensor& source, std::int64_t begin, std::int64_t end, std::uint8_t* packed);
 

@@ -1,27 +1,28 @@
-// Blocks of numbers of groups of weights. Numbers are copied; the bits of signs are turned so that a byte holds those
-// of the same weight of eight quads, and a sign that follows from others gives its place to bits of something else.
+// Packs blocks of codebook numbers, one for each group of weights. Numbers are copied; the bits of signs are moved so
+// that a byte holds the signs of the same weight of eight quads, and a sign that follows from others gives its place to
+// other bits.
 #include "kernels/pack_block.h"
 #include "tensor/quant_blocks.h"
 
 namespace octavo {
 namespace {
 
-/// Signs of 4 groups, the first 7 of each: bytes of 8, of which an even number is set.
+/// Adds the eighth sign to each of 4 groups with 7 signs: an even number of the bits of each byte is set.
 void add_eighth_signs(Words& signs) {
-  Words odd = signs ^ signs >> 4;  // the lowest bit of each byte: whether it has an odd number
+  Words odd = signs ^ signs >> 4;  // the lowest bit of each byte says whether it has an odd number of signs
   odd ^= odd >> 2;
   odd ^= odd >> 1;
   signs |= (odd & 0x01010101) << 7;
 }
 
-/// Signs in the order of weights, and four bits that take the place of signs that are left out: bit l of byte l.
+/// Stores signs in the order of weights, with four other bits in place of the signs that are left out: bit l of byte l.
 void store_signs(const Words& by_group, const Words& others, std::uint8_t* out) {
   Words signs = by_group;
   transpose_bits_of_groups(signs);
   store_words(out, (signs & ~kSignsLeftOut) | others);
 }
 
-/// Words with 4 times 7 signs of groups, and 4 bits above them.
+/// Packs words that have 4 times 7 signs of groups, and 4 bits above them.
 void pack_signs_and_scales(const BlockRows& rows, int offset, int stride, std::uint8_t* out) {
   for (int g = 0; g < 8; ++g) {
     Words word;
@@ -32,7 +33,7 @@ void pack_signs_and_scales(const BlockRows& rows, int offset, int stride, std::u
   }
 }
 
-/// Eight signs for each group.
+/// Packs eight signs for each group.
 void pack_whole_signs(const BlockRows& rows, int offset, std::uint8_t* out) {
   Words words[8];
   load_words(rows, offset, words);
@@ -42,7 +43,7 @@ void pack_whole_signs(const BlockRows& rows, int offset, std::uint8_t* out) {
   }
 }
 
-/// Words with the numbers of two groups, of 9 bits each, and 7 signs of each above them.
+/// Packs words that have the numbers of two groups, of 9 bits each, with 7 signs above each number.
 void pack_numbers_of_9_bits(const Words& first, const Words& second, std::uint8_t* numbers, std::uint8_t* out) {
   store_bytes((first & 0xFF) | (first >> 8 & 0xFF00) | (second & 0xFF) << 16 | (second & 0xFF0000) << 8, numbers);
   Words signs = (first >> 9 & 0x7F) | (first >> 25) << 8 | (second >> 9 & 0x7F) << 16 | (second >> 25) << 24;

@@ -1,12 +1,12 @@
-// Blocks of 256 weights, which meet eight activation blocks of 32. A byte of the file holds the same weight of two,
-// four or eight of these. Fields are transposed so that a byte holds two, four or eight quads of one.
+// Packs blocks of 256 weights, which meet eight activation blocks of 32. A byte of the file holds the same weight of
+// two, four or eight activation blocks. Fields are transposed so that a byte holds two, four or eight quads of one.
 #include "kernels/pack_block.h"
 #include "tensor/quant_blocks.h"
 
 namespace octavo {
 namespace {
 
-/// Q4_K and Q5_K: words 8 p .. 8 p + 7 hold activation block 2 p in low nibbles and 2 p + 1 in high ones.
+/// Packs the nibbles of Q4_K and Q5_K: words 8 p .. 8 p + 7 hold activation block 2 p in low nibbles, 2 p + 1 in high.
 void pack_nibbles(const BlockRows& rows, int offset, std::uint8_t* quads) {
   Words words[32];
   load_words(rows, offset, words);
@@ -15,19 +15,19 @@ void pack_nibbles(const BlockRows& rows, int offset, std::uint8_t* quads) {
   for (int i = 0; i < 32; ++i) store_words(quads + 64 * i, words[i]);
 }
 
-/// A plane of two bits a weight: words 8 h .. 8 h + 7 hold activation blocks 4 h .. 4 h + 3.
+/// Packs a plane of two bits per weight: words 8 h .. 8 h + 7 hold activation blocks 4 h .. 4 h + 3.
 void pack_pairs(const BlockRows& rows, int offset, std::uint8_t* quads) {
   Words words[16];
   load_words(rows, offset, words);
   for (int i = 0; i < 16; i += 4) {
     transpose_fields<4>(&words[i]);
-    const int half = i / 8, vector = i / 4 % 2;  // of the two that an activation block has
+    const int half = i / 8, vector = i / 4 % 2;  // vector: which of the two vectors of an activation block
     for (int block = 0; block < 4; ++block)
       store_words(quads + 64 * (2 * (4 * half + block) + vector), words[i + block]);
   }
 }
 
-/// One bit a weight: 8 words hold all activation blocks.
+/// Packs one bit per weight: 8 words hold all activation blocks.
 void pack_bits(const BlockRows& rows, int offset, std::uint8_t* quads) {
   Words words[8];
   load_words(rows, offset, words);
@@ -35,8 +35,9 @@ void pack_bits(const BlockRows& rows, int offset, std::uint8_t* quads) {
   for (int i = 0; i < 8; ++i) store_words(quads + 64 * i, words[i]);
 }
 
-/// Q4_K and Q5_K begin with d, dmin and 12 bytes of scales and minima of 6 bits (see unpack_scales_k4). Packed: d,
-/// dmin, 8 fields with a sub-block's low nibbles, 4 with the high pairs of two sub-blocks each.
+/// Packs the scales of Q4_K and Q5_K. The file has d, dmin and 12 bytes of scales and minima of 6 bits (see
+/// unpack_scales_k4); packed are d, dmin, 8 fields with a sub-block's low nibbles, 4 with the high pairs of two
+/// sub-blocks each.
 void pack_scales_k4(const BlockRows& rows, std::uint8_t* scales) {
   Words words[4];
   load_words(rows, 0, words);
@@ -44,7 +45,7 @@ void pack_scales_k4(const BlockRows& rows, std::uint8_t* scales) {
   store_halves(words[0], scales, scales + 32);
   store_bytes((first_scales & 0x0F0F0F0F) | (first_minima & 0x0F0F0F0F) << 4, scales + 64);
   store_bytes(words[3], scales + 64 + 4 * kPanelRows);
-  // Sub-blocks 0 .. 3 in the lower nibbles, 4 .. 7 in the upper ones.
+  // Sub-blocks 0 .. 3 are in the lower nibbles, 4 .. 7 in the upper ones.
   const Words high = (first_scales >> 4 & 0x03030303) | (first_minima >> 2 & 0x0C0C0C0C) |
                      (first_scales >> 2 & 0x30303030) | (first_minima & 0xC0C0C0C0);
   Words fields[2] = {high & 0x00FF00FF, high >> 8 & 0x00FF00FF};  // bytes 0 and 2: even sub-blocks; odd ones

@@ -1,4 +1,4 @@
-// Ternary, 1-bit and 2-bit weights: vectors of a panel are words of the file; Q1_0 and Q2_0 move their bits. The
+// Packs ternary, 1-bit and 2-bit weights: vectors of a panel are words of the file; only Q1_0 and Q2_0 move bits. The
 // meaning of the words is written at the code that reads them (generic/matmul_low_bit.inl).
 #include "kernels/pack_block.h"
 #include "tensor/quant_blocks.h"
@@ -47,7 +47,7 @@ void pack_q2_0(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales)
   for (Words& word : words) transpose_pairs(word);
   transpose_fields<2>(words, 2);
   transpose_fields<2>(words + 1, 2);
-  constexpr int kPlaces[] = {0, 2, 1, 3};  // word i has quads 4 (i % 2) + 2 (i / 2) and the one behind it
+  constexpr int kPlaces[] = {0, 2, 1, 3};  // word i has quads 4 (i % 2) + 2 (i / 2) and the next one
   for (int i = 0; i < 4; ++i) store_words(quads + std::ptrdiff_t{64} * kPlaces[i], words[i]);
 }
 

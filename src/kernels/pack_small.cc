@@ -1,5 +1,5 @@
-// Blocks of 32 weights with one scale, or a scale and a minimum. Their nibbles already share a byte as packed ones do,
-// the quads j and j + 4.
+// Packs blocks of 32 weights with one scale, or a scale and a minimum. Their nibbles already share a byte as packed
+// ones do: quads j and j + 4.
 #include <limits>
 
 #include "kernels/pack_block.h"
@@ -21,17 +21,17 @@ void pack_fifth_bits(const BlockRows& rows, int offset, std::uint8_t* plane) {
   store_words(plane, bits);
 }
 
-// Four rows at a time: of wider vectors GCC compares and converts each element by itself.
+// Four rows at a time, because GCC compares and converts wider vectors element by element.
 constexpr int kRows = 4, kParts = kPanelRows / kRows;
 typedef float Floats __attribute__((vector_size(4 * kRows)));
 typedef std::int32_t Ints __attribute__((vector_size(4 * kRows)));
 
-/// Scales and minimums of a block: those of four rows a part.
+/// The scales and minimums of a block, four rows in each part.
 struct BlockScales {
   Floats d[kParts], m[kParts];
 };
 
-/// Halfs of four rows, of which those that are not finite are marked. (Vectors go by reference: how they are passed by
+/// Loads halfs of four rows, and marks the ones that are not finite. (Vectors go by reference: how they are passed by
 /// value depends on the instruction set.)
 void load_halves(const std::uint8_t* from, Floats& values, Ints& not_finite) {
   typedef std::uint16_t Halves __attribute__((vector_size(2 * kRows)));
@@ -39,7 +39,7 @@ void load_halves(const std::uint8_t* from, Floats& values, Ints& not_finite) {
   std::memcpy(&halves, from, sizeof(halves));
   const Ints h = __builtin_convertvector(halves, Ints);
   not_finite |= (h & 0x7C00) == 0x7C00;
-  // The exponent as it stands is 112 too small: so are those of halfs below the normal ones.
+  // The exponent bits as they stand are 112 too small, which the product mends, also for subnormal halfs.
   values = reinterpret_cast<Floats>((h & 0x7FFF) << 13 | (h & 0x8000) << 16) * 0x1p112F;
 }
 
@@ -56,7 +56,7 @@ void raise_to(Floats& largest, const Floats& x) {
 }
 
 void round(const Floats& x, Ints& out) {
-  const float no_fraction = 0x1.8p23F;  // floats so large have none
+  const float no_fraction = 0x1.8p23F;  // floats as large as this have no fraction
   out = __builtin_convertvector(x + no_fraction - no_fraction, Ints);
 }
 
@@ -82,7 +82,7 @@ void unite_q4_1_scales(std::uint8_t* panel, std::int64_t num_blocks) {
   }
   for (std::int64_t b = 0; b < num_blocks; ++b) {
     std::uint8_t* scales = panel + b * kBlockBytes;
-    load_scales(scales, of_block, not_finite);  // all of them: the pairs take their place
+    load_scales(scales, of_block, not_finite);  // all of them are loaded first: the pairs take their place
     for (int i = 0; i < kParts; ++i) {
       Ints s, t;
       round(of_block.d[i] * inverse[i], s);
@@ -127,14 +127,14 @@ void pack_q8_0(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales)
   copy_halves(rows, offsetof(BlockQ8_0, d), scales);
   Words words[8];
   load_words(rows, offsetof(BlockQ8_0, qs), words);
-  for (int i = 0; i < 8; ++i) store_words(quads + 64 * i, words[i] ^ 0x80808080);  // plus 128
+  for (int i = 0; i < 8; ++i) store_words(quads + 64 * i, words[i] ^ 0x80808080);  // adds 128 to each byte
 }
 
-/// Sub-blocks of 16 have nibbles of their own: two words, of quads 0 and 2, 1 and 3.
+/// Sub-blocks of 16 weights have nibbles of their own: two words, of quads 0 and 2, and 1 and 3.
 void pack_nvfp4(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales) {
   copy_bytes<4>(rows, offsetof(BlockNVFP4, scales), scales);
   for (int i = 0; i < 4 * kPanelRows; ++i)
-    if (scales[i] == 0x7F) scales[i] = 0;  // the one that is not finite
+    if (scales[i] == 0x7F) scales[i] = 0;  // the one scale that is not finite
   Words words[8];
   load_words(rows, offsetof(BlockNVFP4, qs), words);
   for (int i = 0; i < 8; ++i) store_words(quads + 64 * i, words[i]);

@@ -33,11 +33,11 @@ namespace octavo {
 inline constexpr int kPanelRows = 16;
 inline constexpr int kQuad = 4;
 
-/// Bytes of one K block of a panel: `block` weights of 16 rows.
+/// The bytes of one K block of a panel: `block` weights of 16 rows.
 struct PackedBlock {
-  int block;        // weights of a row in a block
+  int block;        // the weights of a row in a block
   int quad_bytes;   // 0 for plain floats
-  int scale_bytes;  // for plain floats: bytes of 16 elements
+  int scale_bytes;  // for plain floats: the bytes of 16 elements
 };
 
 static inline constexpr PackedBlock packed_block(DType type) {
@@ -84,7 +84,7 @@ static inline constexpr PackedBlock packed_block(DType type) {
 // left out: the number of signs is even. In place of these four bits are those of sc (IQ2_XXS, IQ3_XXS), or the ninth
 // bits of the numbers (IQ2_XS).
 
-/// Bytes of the numbers of groups in a block: 0 for other types.
+/// The bytes of the numbers of groups in a block; 0 for other types.
 static inline constexpr int group_number_bytes(DType type) {
   switch (type) {
     case DType::kIQ2_XXS:
@@ -105,13 +105,13 @@ static inline constexpr bool is_plain_float(DType type) {
   return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16;
 }
 
-/// K blocks of a unit: scales of so many are whole cache lines.
+/// The K blocks in a unit: the scales of that many blocks are whole cache lines.
 static inline constexpr int unit_blocks(DType type) {
   const int odd = packed_block(type).scale_bytes % 64;
   return odd == 0 ? 1 : odd % 32 == 0 ? 2 : 4;
 }
 
-/// Bytes before the quads of a unit of `blocks`.
+/// The bytes before the quads of a unit of `blocks` blocks.
 static inline constexpr int64_t unit_scale_bytes(DType type, int64_t blocks) {
   return (blocks * packed_block(type).scale_bytes + 63) / 64 * 64;
 }
@@ -132,14 +132,14 @@ static inline constexpr BlockPlace place_of_block(DType type, int64_t num_blocks
 /// Whether a block's scale and minimum are a pair of integers in units of its row.
 static inline constexpr bool has_integer_scales(DType type) { return type == DType::kQ4_1; }
 
-/// The end of a panel's blocks, in bytes; the units of its rows are there.
+/// The end of a panel's blocks, in bytes, where the units of its rows are.
 static inline constexpr size_t place_of_units(DType type, int64_t cols) {
   const PackedBlock block = packed_block(type);
   const size_t bytes = (size_t)(cols / block.block) * (size_t)(block.quad_bytes + block.scale_bytes);
   return (bytes + 63) / 64 * 64;
 }
 
-/// Bytes from one panel to the next.
+/// The distance from one panel to the next, in bytes.
 static inline constexpr size_t panel_bytes(DType type, int64_t cols) {
   return place_of_units(type, cols) + (has_integer_scales(type) ? kPanelRows * sizeof(float) : 0);
 }

@@ -1,4 +1,4 @@
-// Chain hashes: SipHash-2-4 of OpenSSL.
+// The hashes of chains of blocks: SipHash-2-4 from OpenSSL.
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
@@ -27,7 +27,7 @@ BlockHashKey random_key() {
   return std::bit_cast<BlockHashKey>(bytes);
 }
 
-// Copyable, as a std::function must be: a copy has a context of its own and the same key.
+// It can be copied, as a std::function must be: a copy has a context of its own and the same key.
 class SipHasher {
  public:
   SipHasher(Context context, const BlockHashKey& key) : context_(std::move(context)), key_(key) {}
@@ -66,7 +66,7 @@ class SipHasher {
 Result<BlockHasher> make_block_hasher(const std::optional<BlockHashKey>& key) {
   EVP_MAC* mac = EVP_MAC_fetch(nullptr, "SIPHASH", nullptr);
   Context context(mac != nullptr ? EVP_MAC_CTX_new(mac) : nullptr);
-  EVP_MAC_free(mac);  // the context keeps a reference of its own
+  EVP_MAC_free(mac);  // the context keeps its own reference
   if (!context) return fail("OpenSSL offers no SipHash; expected version 3 with its default provider");
   return SipHasher(std::move(context), key ? *key : random_key());
 }

@@ -18,8 +18,7 @@ void make_room_in(auto& vector, std::size_t size) {
 }  // namespace
 
 int BlockManager::first_needed_block(std::int64_t num_tokens) const {
-  if (!is_windowed()) return 0;
-  return static_cast<int>(std::max<std::int64_t>(0, num_tokens - window() + 1) / block_size_);
+  return static_cast<int>(shape_.first_seen(num_tokens) / block_size_);
 }
 
 BlockManager::Needed BlockManager::needed(const GroupState& state, std::int64_t first, std::int64_t end) const {
@@ -120,7 +119,7 @@ void BlockManager::commit(SequenceId id, GroupState& state, std::int64_t end) {
     position = until;
   }
   update_length(state);
-  if (is_windowed()) state.table.release_before(end - window() + 1);
+  state.table.release_before(shape_.first_seen(end));
 }
 
 void BlockManager::mark_written(GroupState& state, int layer_index, std::int64_t first, std::int64_t end) {

@@ -31,7 +31,7 @@ class BlockManager {
   /// From now on blocks can be published.
   void make_prefix_cache() { prefix_ = std::make_unique<PrefixCache>(pool_, block_size_, !is_windowed()); }
 
-  int window() const { return shape_.window; }
+  const KvGroup& shape() const { return shape_; }
   bool is_windowed() const { return shape_.window != 0; }
   BlockPool& pool() { return pool_; }
   const BlockPool& pool() const { return pool_; }

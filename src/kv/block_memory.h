@@ -1,4 +1,4 @@
-// The memory that blocks and snapshots lie in, for somebody who moves their bytes and computes nothing.
+// The memory of blocks and snapshots, for callers that move their bytes and compute nothing.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@ namespace octavo {
 class BlockMemory {
  public:
   virtual ~BlockMemory() = default;
-  /// The bytes of a block in layer `layer_index` of a group, all of them in one piece. `pool`: the group; behind the
-  /// last group: snapshots, whose only piece has the index 0. Any thread, also while other blocks are computed; who
-  /// reads or writes the bytes sees to it that the block is held, and that nobody else writes it.
+  /// The bytes of a block in layer `layer_index` of a group, all of them in one piece. `pool`: the group's number, or
+  /// num_groups for the snapshots, whose only piece has the index 0. Any thread, also while other blocks are computed;
+  /// the caller holds the block and makes sure that nobody else writes it.
   virtual std::span<std::byte> piece(int pool, BlockId block, int layer_index) = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-// A table holds its blocks: that one of them is not in use can only be our own bug.
+// A table holds references on its blocks, so one that is not in use can only be a bug of ours.
 void give_back(BlockPool& pool, BlockId id) {
   const Result<void> freed = pool.free(id);
   OCTAVO_CHECK(freed.has_value(), "{}", freed.error().message);

@@ -55,8 +55,7 @@ int next_chunk_size(const PrefillConfig& config, const ChunkRequest& request, Pr
   const int room = std::min({config.chunk_size, request.max_tokens, request.to_border});
   if (room <= request.overlap || must_yield(config, turns, request.decode_waiting)) {
     turns.owes_yield = false;
-    turns.yields =
-        std::min(turns.yields, config.max_yields - 1) + 1;  // further ones tell nothing: it must not overflow
+    turns.yields = std::min(turns.yields, config.max_yields - 1) + 1;  // more would change nothing, but overflow
     return 0;
   }
   turns = {.owes_yield = true, .yields = 0};

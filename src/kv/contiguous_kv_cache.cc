@@ -16,17 +16,17 @@
 namespace octavo {
 namespace {
 
-// Elements of one position of one head, K or V; of i16 the scales, which are halfs, lie behind the dimensions.
+// The elements of one position of one head, K or V; i16 has its scales, which are halfs, after the dimensions.
 std::ptrdiff_t position_elements(const ContiguousKvOptions& options) {
   return options.head_dim + static_cast<std::ptrdiff_t>(scales_per_head(options.type, options.head_dim));
 }
 
-// Their bytes, at most 2^34.
+// The bytes of a token's K and V, at most 2^34.
 std::size_t bytes_per_token(const ContiguousKvOptions& options) {
   return to_size(position_elements(options)) * element_bytes(options.type);
 }
 
-// Bytes of `capacity` positions, K and V; false if an address cannot count them.
+// Sets `bytes` to those of `capacity` positions, K and V; false if an address cannot count them.
 bool total_bytes(const ContiguousKvOptions& options, int capacity, std::size_t& bytes) {
   bytes = 2 * bytes_per_token(options);
   return !__builtin_mul_overflow(bytes, to_size(options.batch), &bytes) &&
@@ -100,11 +100,11 @@ Result<void> ContiguousKvCache::grow(int capacity) {
   const std::size_t old_stride = to_size(capacity_) * token_bytes();
   const std::size_t new_stride = to_size(capacity) * token_bytes();
   const auto heads = to_size(options_.num_kv_heads);
-  std::size_t matrix = 0;  // K of every row and head, then V
+  std::size_t matrix = 0;  // the number of the K matrix of a row and a head; those of V follow all of K
   for (int part = 0; part < 2; ++part)
     for (const int length : lengths_)
       for (std::size_t head = 0; head < heads; ++head, ++matrix)
-        if (length > 0)  // no memory was ever taken where nothing was written
+        if (length > 0)  // otherwise there is no memory to copy from
           std::memcpy(grown.data() + matrix * new_stride, memory_->buffer.data() + matrix * old_stride,
                       to_size(length) * token_bytes());
   memory_->buffer = std::move(grown);
@@ -130,7 +130,7 @@ Result<void> ContiguousKvCache::reserve(int num_tokens) {
 Result<void> ContiguousKvCache::check_values(std::span<const float> keys, std::span<const float> values, int num_tokens,
                                              int num_rows) const {
   if (num_tokens < 0) return fail("contiguous KV cache: found {} new tokens, expected at least 0", num_tokens);
-  // Below 2^63 wherever the tokens fit the cache (create() checked its maximum); where they do not, that is the error.
+  // The product is below 2^63 where the tokens fit the cache (create() checked its maximum); where not, the call fails.
   if (num_tokens > options_.max_seq_len) return {};
   const auto expected =
       to_size(num_rows) * to_size(options_.num_kv_heads) * to_size(num_tokens) * to_size(options_.head_dim);
@@ -141,7 +141,7 @@ Result<void> ContiguousKvCache::check_values(std::span<const float> keys, std::s
   return {};
 }
 
-// Writes [num_tokens, kv_heads, head_dim] behind a row's length, which grows by them.
+// Writes [num_tokens, kv_heads, head_dim] after a row's length, which grows by num_tokens.
 void ContiguousKvCache::write_tokens(int row, const float* keys, const float* values, int num_tokens) {
   const KvLayer kv = layer();
   const WriteKvFn write = memory_->kernels.write_kv[to_size(options_.type)];
@@ -155,7 +155,7 @@ Result<void> ContiguousKvCache::update(std::span<const float> keys, std::span<co
   OCTAVO_TRY_VOID(check_values(keys, values, num_tokens, options_.batch));
   OCTAVO_TRY_VOID(make_room(seq_len(), num_tokens));
   const WriteKvFn write = memory_->kernels.write_kv[to_size(options_.type)];
-  // One head at a time, seen as a cache with a single head, in which the new tokens of `keys` lie one behind the other.
+  // Each head is written as a cache with a single head, in which the new tokens of `keys` follow each other.
   KvLayer head = layer();
   head.num_kv_heads = 1;
   std::size_t at = 0;

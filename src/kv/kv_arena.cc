@@ -86,7 +86,7 @@ std::span<std::byte> KvArena::block_bytes(int group, int index, BlockId block) {
 
 void KvArena::copy_blocks(std::span<const BlockCopy> copies) {
   for (const auto& [group, from, to] : copies) {
-    if (group == layout().num_groups()) continue;  // a snapshot
+    if (group == layout().num_groups()) continue;  // a snapshot, which is no block of a group
     OCTAVO_CHECK(group >= 0 && group < layout().num_groups(), "group {} of {}", group, layout().num_groups());
     const int num_blocks = room_.num_blocks[to_size(group)];
     OCTAVO_CHECK(from >= 0 && from < num_blocks && to >= 0 && to < num_blocks, "copy {} to {} of {}", from, to,
@@ -97,8 +97,8 @@ void KvArena::copy_blocks(std::span<const BlockCopy> copies) {
   }
 }
 
-// Neighbours in memory are given back together, the end of a layer with the beginning of the next one, so that a page
-// that both lie in goes too. No memory is taken here: it may be what is short.
+// Neighbours in memory are released together, also the end of a layer with the beginning of the next one, so that a
+// page that both share is released too. This takes no memory: it may be what is short.
 void KvArena::release(std::span<const BlockRun> runs) {
   for (std::size_t g = 0; g < caches_.size() && !runs.empty(); ++g) {
     for (std::size_t i = 0; i < caches_[g].size(); ++i) {
@@ -127,7 +127,7 @@ void KvArena::release(std::span<const BlockRun> runs) {
   give_back();
 }
 
-// The layer that has grown least counts: where memory ran out, those before it may have grown.
+// The layer with the least capacity counts: where memory ran out, only the ones before it may have grown.
 bool KvArena::must_grow(std::int64_t num_tokens) const {
   for (const std::vector<ContiguousKvCache>& caches : caches_)
     for (const ContiguousKvCache& cache : caches)

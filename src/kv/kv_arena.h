@@ -28,47 +28,48 @@ namespace octavo {
 
 class KvArena {
  public:
-  /// Memory for those of `room`'s layers that lie here: all of them in the contiguous layout, where it is taken as the
-  /// sequence grows. Error: there is none.
+  /// Takes the memory of those layers of `room` that are in `layers`; the contiguous layout has all layers here and
+  /// takes memory as the sequence grows. Error: there is not enough memory.
   static Result<KvArena> create(StateRoom room, LayerRange layers = {});
 
   const StateLayout& layout() const { return room_.layout; }
   const StateRoom& room() const { return room_; }
 
-  /// Layer `index` of a group, one that lies here, as the kernels see it.
+  /// Layer `index` of a group as the kernels see it; it must be one of this arena's layers.
   const KvLayer& layer(int group, int index) const { return layers_[to_size(group)][to_size(index)]; }
 
-  /// The bytes of a block in layer `index` of a group, one that lies here; not of the contiguous layout. CHECKs both.
+  /// The bytes of a block in layer `index` of a group, one of this arena's layers; not for the contiguous layout.
+  /// CHECKs both.
   std::span<std::byte> block_bytes(int group, int index, BlockId block);
-  /// Copies blocks, in this order, in every layer of their group that lies here; copies of snapshots are not its own.
+  /// Copies blocks, in this order, in every layer of their group that this arena has; copies of snapshots are skipped.
   /// CHECKs the ids.
   void copy_blocks(std::span<const BlockCopy> copies);
   /// Gives the memory of blocks back to the system, as whole pages; groups ascending. It reads as zeros until it is
-  /// written again. Of the contiguous layout: all memory of the growing caches. Takes no memory itself.
+  /// written again. In the contiguous layout: all memory of the growing caches. Takes no memory itself.
   void release(std::span<const BlockRun> runs);
 
-  /// The contiguous layout has grown to fewer tokens. False of an arena.
+  /// Whether the contiguous layout has room for fewer than `num_tokens` tokens; false for an arena.
   bool must_grow(std::int64_t num_tokens) const;
   /// Grows the contiguous layout to `num_tokens` tokens at least. The first `num_kept` are kept, as far as there was
   /// memory for them. False where there is no memory; what was written stays.
   bool grow(int num_kept, int num_tokens);
-  /// Bytes that the growing caches have grown to; 0 of an arena.
+  /// The bytes that the growing caches have grown to; 0 for an arena.
   std::uint64_t grown_bytes() const;
-  /// Bytes of the arena that are in memory, as the system says.
+  /// The bytes of the arena that are resident in memory, as the system says.
   std::uint64_t resident_bytes() const { return arena_.resident_bytes(); }
 
  private:
   KvArena(StateRoom room, LayerRange layers) : room_(std::move(room)), own_(layers) {}
   Result<void> make_arena();
   Result<void> make_caches();
-  /// The layers of a group that lie here.
+  /// The layers of a group that this arena has.
   std::span<const KvLayer> own_layers(int group) const;
 
   StateRoom room_;
   PageMemory arena_;
   LayerRange own_;
-  std::vector<std::vector<KvLayer>> layers_;  // [group][layer of the group] without data where it lies elsewhere
-  std::vector<std::vector<ContiguousKvCache>> caches_;  // the same of the contiguous layout, else empty
+  std::vector<std::vector<KvLayer>> layers_;            // [group][layer of the group] no data: not a layer of own_
+  std::vector<std::vector<ContiguousKvCache>> caches_;  // [group][layer of the group] only in the contiguous layout
 };
 
 }  // namespace octavo

@@ -14,7 +14,7 @@ std::int64_t blocks_for(std::int64_t num_tokens, int block_size) {
   return num_tokens / block_size + (num_tokens % block_size != 0 ? 1 : 0);
 }
 
-/// More than 64 bits count: the largest number.
+/// The bytes of so many blocks of each group; the largest number where 64 bits do not hold the sum.
 std::uint64_t bytes_of(const StateLayout& layout, std::span<const std::int64_t> blocks) {
   std::uint64_t bytes = 0;
   for (int g = 0; g < layout.num_groups(); ++g) {
@@ -35,8 +35,8 @@ std::vector<std::int64_t> needs(const StateLayout& layout, std::int64_t num_toke
   return blocks;
 }
 
-/// Adds blocks in proportion to `weights` for `bytes` bytes, no group beyond its limit. The rest that a group there
-/// does not take goes to the others.
+/// Spends `bytes` bytes on blocks in proportion to `weights`, no group beyond its limit. What a group at its limit
+/// leaves goes to the others.
 void add_evenly(const StateLayout& layout, std::span<const std::int64_t> weights, std::span<const std::int64_t> limits,
                 std::uint64_t bytes, std::vector<std::int64_t>& blocks) {
   std::vector<bool> full(blocks.size());
@@ -70,7 +70,7 @@ void add_evenly(const StateLayout& layout, std::span<const std::int64_t> weights
   }
 }
 
-/// Spends what rounding left over, a block at a time.
+/// Spends what rounding has left over, a block at a time.
 void add_rest(const StateLayout& layout, std::span<const std::int64_t> limits, std::uint64_t bytes,
               std::vector<std::int64_t>& blocks) {
   for (std::size_t g = 0; g < blocks.size(); ++g) {
@@ -81,7 +81,7 @@ void add_rest(const StateLayout& layout, std::span<const std::int64_t> limits, s
   }
 }
 
-/// Blocks of each group that can be of use.
+/// The number of blocks of each group that can be of use.
 std::vector<std::int64_t> most_blocks(const StateLayout& layout, const KvBudget& budget) {
   const std::int64_t all =
       budget.max_tokens == 0 ? kMaxBlocks : std::min(blocks_for(budget.max_tokens, layout.block_size), kMaxBlocks);
@@ -134,7 +134,7 @@ Result<std::vector<int>> divide_budget(const StateLayout& layout, const KvBudget
 
 namespace {
 
-// While one layer grows it is there twice, which the budget includes.
+// While a layer grows, it is in memory twice, which the budget includes.
 Result<StateRoom> make_contiguous_room(StateRoom room, const KvBudget& budget) {
   StateLayout& layout = room.layout;
   if (layout.type == KvType::kQ8_0)
@@ -157,8 +157,8 @@ Result<StateRoom> make_contiguous_room(StateRoom room, const KvBudget& budget) {
   return room;
 }
 
-/// Snapshots of `bytes` each: those of sequences, and those of checkpoints, of which more than one for each
-/// tokens_of_a_snapshot() of all tokens are of no use.
+/// The number of snapshots, of `bytes` each, that can be of use: one for each sequence, and for checkpoints at most one
+/// for every tokens_of_a_snapshot() tokens.
 std::uint64_t snapshots_of_use(const StateLayout& layout, const KvBudget& budget, std::uint64_t state_slots) {
   const std::uint64_t bytes = layout.snapshot.bytes;
   if (!budget.checkpoints || state_slots > budget.bytes / bytes) return state_slots;
@@ -168,7 +168,8 @@ std::uint64_t snapshots_of_use(const StateLayout& layout, const KvBudget& budget
          std::min(fitting, static_cast<std::uint64_t>(budget.max_tokens / layout.tokens_of_a_snapshot()) + 1);
 }
 
-/// Snapshots that a memory holds beside the blocks of the required sequence, where it holds that at all; else any.
+/// The number of snapshots that fit beside the blocks of the required sequence, if these fit at all; otherwise any
+/// number.
 std::uint64_t snapshots_beside_required(const StateLayout& layout, const KvBudget& budget) {
   if (budget.required_sequence == 0) return budget.bytes;
   const std::uint64_t required = bytes_of(layout, needs(layout, budget.required_sequence));
@@ -176,7 +177,7 @@ std::uint64_t snapshots_beside_required(const StateLayout& layout, const KvBudge
   return fits ? (budget.bytes - required) / layout.snapshot.bytes : budget.bytes;
 }
 
-/// A room whose blocks are still to come. Its snapshots are taken off the budget.
+/// Makes a room that has no blocks yet, and takes the bytes of its snapshots off the budget.
 Result<StateRoom> make_snapshot_room(StateLayout layout, KvBudget& budget) {
   StateRoom room{.layout = std::move(layout), .num_blocks = {}};
   const std::uint64_t bytes = room.layout.snapshot.bytes;

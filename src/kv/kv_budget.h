@@ -12,25 +12,25 @@ namespace octavo {
 struct KvBudget {
   std::uint64_t bytes = 0;
   std::int64_t max_tokens = 0;  // no group gets more blocks than these need; 0: no limit
-  int longest_sequence = 0;     // tokens; 0: unknown
-  int max_sequences = 0;        // 0: unknown. No windowed group gets more than twice what so many need
-  int num_blocks = 0;           // of each group, whatever the bytes; 0: as many as they hold
-  int num_snapshots = 0;        // the same of snapshots, where layers are recurrent
-  int required_sequence = 0;    // tokens of a sequence that must fit, if any division lets it; 0: none in particular
-  bool checkpoints = false;     // room for snapshots beside those of sequences
+  int longest_sequence = 0;     // the longest sequence in tokens; 0: unknown
+  int max_sequences = 0;        // a windowed group gets no more than twice what so many need; 0: unknown
+  int num_blocks = 0;           // the blocks of each group, whatever the bytes; 0: as many as the bytes hold
+  int num_snapshots = 0;        // the snapshots, whatever the bytes, where layers are recurrent; 0: as above
+  int required_sequence = 0;    // the tokens of a sequence that must fit, if any division lets it; 0: none
+  bool checkpoints = false;     // whether checkpoints get room beside the sequences' snapshots
 };
 
-/// Rows of one step that a windowed group has room for beside its window.
+/// The rows of one step that a windowed group has room for beside its window.
 inline constexpr int kWindowStepTokens = 512;
 
-/// Blocks that one sequence of `num_tokens` tokens occupies at most in a group whose layers look back `window` tokens
-/// (0: all of them). A windowed one gives back the blocks that it has passed, and so needs its window, a step, and the
-/// two blocks that these begin and end in.
+/// The most blocks that a sequence of `num_tokens` tokens takes in a group whose layers look back `window` tokens (0:
+/// all of them). A windowed group gives back the blocks that the window has passed, and so needs its window, a step,
+/// and the two blocks in which these begin and end.
 std::int64_t blocks_of_sequence(std::int64_t num_tokens, int window, int block_size);
 
-/// Blocks of each group. Within the budget's bytes, of which a block takes those of its group's layers, a sequence of
-/// four windows (of the longest sequence, if that is shorter) uses all pools evenly. A longest sequence fits if any
-/// division lets it. Error: the budget does not hold one block of each group.
+/// The number of blocks of each group. The budget's bytes, of which a block takes those of its group's layers, are
+/// divided so that a sequence of four windows (or the longest one, if that is shorter) uses all pools evenly. The
+/// longest sequence fits if any division lets it. Error: the budget does not hold one block of each group.
 Result<std::vector<int>> divide_budget(const StateLayout& layout, const KvBudget& budget);
 
 /// The blocks and snapshots that there is room for. Of recurrent layers as many sequences have a state at once as there

@@ -215,7 +215,7 @@ std::optional<std::int64_t> KvCacheManager::missing_behind(const SequenceState& 
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const BlockTable& table = sequence.groups[g].table;
     if (num_tokens < table.token_capacity() && groups_[g].first_needed_block(num_tokens) < table.first_held())
-      return std::max<std::int64_t>(0, num_tokens - groups_[g].window() + 1);
+      return groups_[g].shape().first_seen(num_tokens);
   }
   return std::nullopt;
 }

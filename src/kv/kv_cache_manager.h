@@ -1,5 +1,5 @@
-// The manager of a KV memory: all that is known of it in integers. Sequences, their blocks in every attention group,
-// which positions are written, which blocks can be found by their contents.
+// The manager of a KV memory: all that is known about it in integers. That is the sequences, their blocks in every
+// attention group, which positions are written, and which blocks can be found by their contents.
 //
 // It knows no memory: a block is a number. The bytes are a KvArena's, which belongs to a runner; what the manager
 // decides crosses to it as numbers (copies, runs of blocks, tables of a Batch). Owned by the engine, or by a
@@ -37,12 +37,12 @@ class KvCacheManager {
   int block_size() const { return layout().block_size; }
   int num_groups() const { return layout().num_groups(); }
   const KvGroup& group(int group) const;  // CHECKs the number
-  /// Sequences have a recurrent state: then the pool of snapshots stands behind those of the groups, under the number
-  /// num_groups(), and a sequence's table there is its state slot. They attach as far as there is a checkpoint, and are
-  /// cut there: truncate() gives an error where nobody has the state behind so many tokens.
+  /// Whether sequences have a recurrent state. Then the pool of snapshots follows the groups' pools, under the number
+  /// num_groups(), and a sequence's table there is its state slot. Sequences attach and are cut only where there is a
+  /// checkpoint: truncate() fails where nobody has the state after so many tokens.
   bool has_snapshots() const { return snapshots_.exist(); }
   bool keeps_checkpoints() const { return has_snapshots() && prefix_.publishes(); }
-  /// Checkpoints every so many tokens take no more memory than the keys and values that they stand beside.
+  /// The tokens between checkpoints at which these take no more memory than the keys and values beside them.
   int checkpoint_interval() const { return layout().tokens_of_a_snapshot(); }
   int num_pools() const { return num_groups() + (has_snapshots() ? 1 : 0); }
   std::int64_t max_sequence_tokens() const { return room_.longest_sequence(); }
@@ -51,10 +51,10 @@ class KvCacheManager {
   SequenceId create_sequence(std::int64_t reserve_tokens = 0);
   bool has_sequence(SequenceId id) const { return sequences_.find(id) != nullptr; }
   Result<void> drop_sequence(SequenceId id);
-  /// Drops a sequence of whoever knows that it is there: CHECKs the id.
+  /// Drops a sequence that the caller knows to exist: CHECKs the id.
   void drop(SequenceId id);
   Result<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
-  /// Whether ensure_capacity() succeeds.
+  /// Says whether ensure_capacity() would succeed.
   Result<void> check_capacity(SequenceId id, std::int64_t num_tokens) const;
   std::int64_t sequence_length(SequenceId id, int group = 0) const;
   std::int64_t layer_length(SequenceId id, int layer) const;
@@ -62,7 +62,7 @@ class KvCacheManager {
   Result<SequenceId> fork(SequenceId id);
   Result<void> fork_into(SequenceId from, SequenceId to);
   Result<void> truncate(SequenceId id, std::int64_t num_tokens);
-  /// Whether truncate() succeeds: an error takes memory, which a step of the engine does not.
+  /// Whether truncate() would succeed: making its error takes memory, which a step of the engine must not.
   bool can_truncate(SequenceId id, std::int64_t num_tokens) const;
 
   // Steps
@@ -70,18 +70,17 @@ class KvCacheManager {
   /// Reserves in one group alone.
   Result<void> reserve_in_group(SequenceId id, int group, std::int64_t first, std::int64_t end,
                                 std::vector<BlockCopy>& copies);
-  /// Whether reserve() succeeds, in the groups first_group .. end_group - 1.
+  /// Says whether reserve() would succeed in the groups first_group .. end_group - 1.
   Result<void> check_reserve(SequenceId id, std::int64_t first, std::int64_t end, int first_group, int end_group) const;
-  /// The blocks that a pool is asked for.
+  /// The number of blocks that reserve() would take from a pool.
   int blocks_needed(SequenceId id, int pool, std::int64_t first, std::int64_t end) const;
   void commit(SequenceId id, std::int64_t end);
 
-  // Single layers, of somebody who writes them one by one
-  /// Positions first .. end - 1 of a layer are written; they were reserved.
+  // Single layers, for callers that write them one by one
   void mark_written(SequenceId id, int layer, std::int64_t first, std::int64_t end);
-  /// The block of a written position that the sequence sees. Errors: the sequence, the layer, the position.
+  /// The block of a written position that the sequence sees. Errors: an unknown sequence, layer or position.
   Result<BlockId> find_written(SequenceId id, int layer, std::int64_t position) const;
-  /// Slots of the contiguous layout's block up to the last one that is written in any layer.
+  /// The number of the contiguous layout's slots up to the last one that any layer has written.
   int written_extent() const;
 
   /// Lists the free blocks whose memory goes back to the system, in `runs`, which has room for most_released_runs() so
@@ -93,21 +92,21 @@ class KvCacheManager {
   // Sharing
   Result<int> attach_prefix(SequenceId id, const RowSource& rows, std::string_view domain);
   Result<int> extend_prefix(SequenceId id, const RowSource& rows, const BlockChain& chain);
-  /// The state of a sequence, which has nothing half computed, is kept as a checkpoint, if its length is whole blocks
+  /// Keeps the state of a sequence, of which nothing is half computed, as a checkpoint, if its length is whole blocks
   /// and all of them are published. `uses`: how many others are expected to go on from it. CHECKs the id, as the next
-  /// does.
+  /// function does.
   void keep_checkpoint(SequenceId id, int uses = 0);
-  /// The most tokens, `most` at most, that a sequence can be cut to: truncate(). Windows may have given back more.
+  /// The most tokens, `most` at most, to which truncate() can cut a sequence. Windows may have given back more.
   std::int64_t longest_cut(SequenceId id, std::int64_t most) const;
-  /// Takes back what a sequence's state holds: the sequence goes back to its last checkpoint behind `most` tokens at
-  /// most, or to nothing; gives the number of tokens that it has then. CHECKs the id.
+  /// Sends a sequence back to its last checkpoint after at most `most` tokens, or to its beginning, and gives the
+  /// number of tokens that it then has. CHECKs the id.
   std::int64_t revert(SequenceId id, std::int64_t most);
   bool is_published(const BlockHash& hash) const { return prefix_.is_published(hash); }
-  /// What the chains of its sequences are made with.
+  /// What the chains of its sequences are hashed with.
   const BlockHashing& hashing() const { return prefix_.hashing(); }
-  /// Names whose the blocks are that a sequence publishes from now on. CHECKs the id, as the next does.
+  /// Sets the owner of the blocks that a sequence publishes from now on. CHECKs the id, as the next function does.
   void set_owner(SequenceId id, std::string_view owner);
-  /// PrefixIndex::parting().
+  /// Gives PrefixIndex::parting() of a sequence.
   int parting(SequenceId id, const RowSource& rows, const BlockChain& chain) const;
   Result<void> publish(SequenceId id, const RowSource& rows, std::string_view domain);
   Result<void> publish(SequenceId id, const RowSource& rows, const BlockChain& chain);
@@ -117,7 +116,7 @@ class KvCacheManager {
   const BlockPool& pool(int pool) const;
   double utilization() const;
   KvStats stats() const;
-  /// Bytes that memory which grows (the contiguous layout's) has grown to, as its owner says; for stats().
+  /// Notes the bytes that growing memory (the contiguous layout's) has grown to, as its owner says, for stats().
   void set_grown_bytes(std::uint64_t bytes) { grown_bytes_ = bytes; }
   Result<void> check_integrity() const;
 
@@ -128,12 +127,12 @@ class KvCacheManager {
   std::optional<std::int64_t> missing_behind(const SequenceState& sequence, std::int64_t num_tokens) const;
   Result<void> check_reserve(SequenceId id, const SequenceState* sequence, std::int64_t first, std::int64_t end,
                              int first_group, int end_group) const;
-  /// All or nothing over these groups.
+  /// Reserves in all of these groups or in none.
   Result<void> reserve_groups(SequenceId id, SequenceState* sequence, std::int64_t first, std::int64_t end,
                               int first_group, int end_group, std::vector<BlockCopy>& copies);
 
   const StateRoom room_;
-  std::deque<BlockManager> groups_;  // each stays where it is
+  std::deque<BlockManager> groups_;  // the attention groups; each one's address stays the same
   StateSnapshots snapshots_;
   PrefixIndex prefix_;
   SequenceTable sequences_;

@@ -1,4 +1,4 @@
-// The memory of an element type of the KV cache (the layout: kernels.h, KvLayer).
+// The sizes of the element types of the KV cache in memory (the layout: kernels.h, KvLayer).
 #pragma once
 
 #include <cstddef>
@@ -21,18 +21,18 @@ constexpr std::size_t element_bytes(KvType type) {
   return 0;
 }
 
-/// Error: a number that no type has.
+/// Error: the number is no type's.
 inline Result<void> check_type(KvType type) {
   if (static_cast<int>(type) < kNumKvTypes) return {};
   return fail("KV type: found number {}, expected i16, f16, bf16, q8_0 or f32", static_cast<int>(type));
 }
 
-/// Dimensions of a head that share a scale; 0: a type without scales.
+/// The number of a head's dimensions that share a scale; 0: the type has no scales.
 constexpr int scale_dims(KvType type) {
   return type == KvType::kQ8_0 ? kQ8ScaleDims : type == KvType::kI16 ? kI16ScaleDims : 0;
 }
 
-/// Scales of one token's K, or V, of one head.
+/// The number of scales of one token's K (or V) of one head.
 constexpr std::size_t scales_per_head(KvType type, int dim) {
   const int dims = scale_dims(type);
   return dims == 0 ? 0 : to_size((dim + dims - 1) / dims);

@@ -5,7 +5,7 @@
 namespace octavo {
 namespace {
 
-/// "12.3 MiB", "640 KiB"
+/// A size for people: "12.3 MiB", "640 KiB".
 std::string size_text(std::uint64_t bytes) {
   constexpr double kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
   const auto b = static_cast<double>(bytes);

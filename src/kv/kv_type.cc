@@ -1,4 +1,4 @@
-// Names of the KV cache's element types.
+// The names of the KV cache's element types.
 #include <array>
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-// Consecutive layers of a model.
+// A range of consecutive layers of a model.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 
 namespace octavo {
 
-/// Layers first .. end; by default all that there are.
+/// The layers first .. end - 1; by default all.
 struct LayerRange {
   int first = 0, end = std::numeric_limits<int>::max();
 
   bool contains(int layer) const { return layer >= first && layer < end; }
   bool is_empty() const { return first >= end; }
   int count() const { return end - first; }
-  /// Those of `all`, one a layer of the model, that are of these layers.
+  /// The part of `all`, which has one entry for each layer of the model, that is for these layers.
   template <class T>
   std::span<const T> within(std::span<const T> all) const {
     const auto size = static_cast<std::ptrdiff_t>(all.size());

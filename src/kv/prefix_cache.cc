@@ -16,7 +16,7 @@ PrefixCache::PrefixCache(BlockPool& pool, int block_size, bool chained)
   const auto blocks = to_size(pool.total_count());
   entries_.resize(blocks);
   tokens_.resize(blocks * to_size(block_size));
-  index_.assign(std::bit_ceil(2 * blocks + 1), kNoBlock);  // at most half full
+  index_.assign(std::bit_ceil(2 * blocks + 1), kNoBlock);  // the table is at most half full
   of_pool_ = pool_.on_evict([this](BlockId block) { unpublish(block); });
 }
 
@@ -31,7 +31,7 @@ RowSource PrefixCache::rows_of(BlockId block) const {
   return given_.empty() ? RowSource(tokens_of(block)) : RowSource(tokens_of(block), given_[to_size(block)]);
 }
 
-/// False where there is no memory for what was given.
+/// Keeps the block's rows. False where there is no memory for them.
 bool PrefixCache::keep_rows(BlockId block, const RowSource& rows) try {
   if (rows.has_given() && given_.empty()) given_.resize(entries_.size());
   if (!given_.empty()) {
@@ -66,7 +66,7 @@ Result<BlockId> PrefixCache::publish(BlockId block, const BlockHash& hash, const
   if (pool_.references(block) == 0) return block_not_in_use(block);
   if (rows.size() != to_size(block_size_)) return wrong_length(to_size(block_size_), rows.size());
   if (find_hash(hash) != kNoBlock) return find(hash, parent, rows, parent_block);
-  unpublish(block);  // it may have been known under another hash
+  unpublish(block);  // the block may have been published under another hash
   const bool follows = chained_ && parent_block != kNoBlock;
   if (follows && hash_of(parent_block) != parent) return kNoBlock;
   if (!keep_rows(block, rows)) return kNoBlock;
@@ -110,11 +110,11 @@ std::optional<BlockHash> PrefixCache::hash_of(BlockId block) const {
 
 void PrefixCache::unpublish(BlockId block) {
   if (!is_published(block)) return;
-  forget_descendants(block);  // none in a cache that is not chained
+  forget_descendants(block);  // a cache that is not chained has none
   forget(block);
 }
 
-// Without recursion, because a chain may be long: leaves first.
+// Forgets the leaves first, without recursion, because a chain may be long.
 void PrefixCache::forget_descendants(BlockId block) {
   BlockId at = block;
   while (entry(block).first_child != kNoBlock) {
@@ -125,14 +125,14 @@ void PrefixCache::forget_descendants(BlockId block) {
   }
 }
 
-// A block without children.
+// Forgets a block that has no children.
 void PrefixCache::forget(BlockId block) {
   unlink_from_parent(block);
   erase_from_index(block);
   const BlockHash hash = entry(block).hash;
   entry(block) = {};
   --num_published_;
-  if (pool_.is_cached(block)) {  // not while the pool is evicting it
+  if (pool_.is_cached(block)) {  // the pool is not evicting it now
     const Result<void> unmarked = pool_.set_cached(block, false);
     OCTAVO_CHECK(unmarked.has_value(), "{}", unmarked.error().message);
   }
@@ -166,7 +166,7 @@ void PrefixCache::insert_into_index(BlockId block) {
   index_[at] = block;
 }
 
-// Closes the gap (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R), so that probing needs no graves.
+// Closes the gap (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R), so probing needs no tombstones.
 void PrefixCache::erase_from_index(BlockId block) {
   const std::size_t mask = index_.size() - 1;
   std::size_t gap = home(entry(block).hash);
@@ -176,7 +176,7 @@ void PrefixCache::erase_from_index(BlockId block) {
   }
   for (std::size_t at = (gap + 1) & mask; index_[at] != kNoBlock; at = (at + 1) & mask) {
     const std::size_t probed = (at - home(entry(index_[at]).hash)) & mask;
-    if (probed < ((at - gap) & mask)) continue;  // it would be moved to before its home
+    if (probed < ((at - gap) & mask)) continue;  // the entry would move in front of its home slot
     index_[gap] = index_[at];
     gap = at;
   }

@@ -59,7 +59,7 @@ int PrefixIndex::parting(const SequenceState& sequence, const RowSource& rows, c
   return common ? static_cast<int>(followed * size + *common) : -1;
 }
 
-/// The blocks that match() has found so far are all that a sequence of so many needs.
+/// Whether the blocks that match() has found so far are all that a sequence of `num_blocks` blocks needs.
 bool PrefixIndex::is_complete(int num_blocks) const {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const int first = groups_[g].first_needed_block(std::int64_t{num_blocks} * block_size_);
@@ -68,7 +68,7 @@ bool PrefixIndex::is_complete(int num_blocks) const {
   return !snapshots_.exist() || snapshots_.behind(before_[leading_group()]) != kNoBlock;
 }
 
-// Leading blocks of `rows` that the sequence, which is_all_published(), holds or can attach.
+// Counts the leading blocks of `rows` that the sequence, which is_all_published(), holds or can attach.
 int PrefixIndex::match(const SequenceState& sequence, const RowSource& rows, const BlockChain& known) {
   const auto size = to_size(block_size_);
   const std::size_t held = sequence.chain.size();
@@ -92,12 +92,12 @@ int PrefixIndex::match(const SequenceState& sequence, const RowSource& rows, con
   return longest;
 }
 
-// Takes references on the matched blocks behind those that the sequence holds. No block is allocated meanwhile, so none
+// Takes references on the matched blocks after those that the sequence holds. No block is allocated meanwhile, so none
 // of them can be evicted.
 void PrefixIndex::take_references(SequenceState& sequence, const BlockChain& known, int num_blocks) {
   const auto held = static_cast<int>(sequence.chain.size());
   const std::int64_t length = static_cast<std::int64_t>(num_blocks) * block_size_;
-  sequence.reserve(to_size(num_blocks), block_size_, true);  // may fail, so before any reference is taken
+  sequence.reserve(to_size(num_blocks), block_size_, true);  // may throw, so it comes before any reference is taken
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     GroupState& state = sequence.groups[g];
     const int first = groups_[g].first_needed_block(length);
@@ -105,7 +105,7 @@ void PrefixIndex::take_references(SequenceState& sequence, const BlockChain& kno
     for (int i = held; i < num_blocks; ++i) {
       BlockId block = kNoBlock;
       if (i >= first) {
-        block = groups_[g].prefix()->find_hash(known.hashes()[to_size(i)]);  // as match() found it
+        block = groups_[g].prefix()->find_hash(known.hashes()[to_size(i)]);  // match() found it by the same hash
         const Result<void> shared = groups_[g].pool().add_reference(block);
         OCTAVO_CHECK(shared.has_value(), "{}", shared.error().message);
       }
@@ -157,7 +157,7 @@ bool PrefixIndex::publish_block(SequenceState& sequence, int index, const BlockH
     PrefixCache& prefix = *groups_[g].prefix();
     BlockTable& table = sequence.groups[g].table;
     const std::optional<BlockId> block = table.get(index);
-    if (!block) continue;  // it left the window
+    if (!block) continue;  // the block has left the window
     const BlockId before = index == 0 ? kNoBlock : table.block_ids()[to_size(index) - 1];
     if (prefix.is_published(*block)) {
       if (prefix.find(hash, parent, rows, before) != *block) return false;
@@ -202,7 +202,7 @@ std::optional<BlockId> PrefixIndex::leading_block(const SequenceState& sequence,
 void PrefixIndex::keep_checkpoint(const SequenceState& sequence, int uses) {
   if (!snapshots_.exist() || sequence.chain.empty() || !sequence.is_all_published(block_size_)) return;
   const std::optional<BlockId> last = leading_block(sequence, sequence.groups.front().length);
-  if (last) snapshots_.keep(sequence.state_slot, *last, uses);  // else it has left the window
+  if (last) snapshots_.keep(sequence.state_slot, *last, uses);  // otherwise the block has left the window
 }
 
 std::int64_t PrefixIndex::last_checkpoint(const SequenceState& sequence, std::int64_t most) const {

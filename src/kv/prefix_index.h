@@ -24,7 +24,7 @@ namespace octavo {
 
 class PrefixIndex {
  public:
-  /// The groups and snapshots must outlive it, and the groups stay as many. With an empty hasher nothing is published.
+  /// The groups and snapshots outlive it, and no group is added. With an empty hasher nothing is published.
   PrefixIndex(std::deque<BlockManager>& groups, StateSnapshots& snapshots, BlockHashing hashing);
   PrefixIndex(const PrefixIndex&) = delete;
   PrefixIndex& operator=(const PrefixIndex&) = delete;
@@ -34,27 +34,28 @@ class PrefixIndex {
   std::uint64_t hits() const { return hits_; }
   std::uint64_t misses() const { return misses_; }
 
-  /// PagedKvCache::attach_prefix() and extend_prefix() of a sequence that is known to allow it.
+  /// Implements PagedKvCache::attach_prefix() and extend_prefix() for a sequence that allows it.
   int attach(SequenceState& sequence, const RowSource& rows, std::string_view domain);
   int extend(SequenceState& sequence, const RowSource& rows, const BlockChain& chain);
   bool is_published(const BlockHash& hash) const;
-  /// The position at which `rows` part from what their owner published before: they follow it over a block at least,
-  /// and it goes on with other rows. -1: they do not part, or there is no group without a window.
+  /// The position at which `rows` part from what their owner published before: they equal it for a block at least, and
+  /// it goes on with other rows. -1: they do not part, or there is no group without a window.
   int parting(const SequenceState& sequence, const RowSource& rows, const BlockChain& chain) const;
 
-  /// PagedKvCache::publish() of a sequence.
+  /// Implements PagedKvCache::publish() for a sequence.
   Result<void> publish(SequenceState& sequence, const RowSource& rows, const BlockChain& chain);
-  /// Keeps the state of a sequence as a checkpoint behind its last block, if that is full and published.
-  /// `uses`: StateSnapshots::keep().
+  /// Keeps the state of a sequence as a checkpoint after its last block, if that is full and published. `uses`: as in
+  /// StateSnapshots::keep().
   void keep_checkpoint(const SequenceState& sequence, int uses);
-  /// The most tokens of a sequence, `most` at most, behind which there is a checkpoint; 0: there is none.
+  /// The most tokens of a sequence, `most` at most, after which there is a checkpoint; 0: there is none.
   std::int64_t last_checkpoint(const SequenceState& sequence, std::int64_t most) const;
-  /// The sequence's state is the one behind `num_tokens` tokens, where last_checkpoint() has found a checkpoint.
+  /// Makes the state after `num_tokens` tokens the sequence's, where last_checkpoint() has found a checkpoint.
   void attach_checkpoint(SequenceState& sequence, std::int64_t num_tokens);
-  /// The chain of these rows; valid until the next call.
+  /// The chain of hashes of these rows; valid until the next call.
   const BlockChain& chain_of(const RowSource& rows, std::string_view domain);
 
-  /// A published block is published in the first group without a window too, and checkpoints stand behind such ones.
+  /// Checks that each published block is published in the first group without a window too, and that checkpoints stand
+  /// after such blocks.
   Result<void> check_integrity() const;
 
  private:
@@ -68,13 +69,13 @@ class PrefixIndex {
   bool publish_block(SequenceState& sequence, int index, const BlockHash& hash, const RowSource& rows);
 
   std::deque<BlockManager>& groups_;
-  StateSnapshots& snapshots_;  // a checkpoint stands behind a block of the leading group
+  StateSnapshots& snapshots_;  // each checkpoint belongs to a block of the leading group
   const BlockHashing hashing_;
   const int block_size_;
-  int group_without_window_ = -1;  // the first; -1: all have a window
+  int group_without_window_ = -1;  // the first group without a window; -1: all have one
   std::uint64_t hits_ = 0, misses_ = 0;
-  std::vector<int> matched_;     // [groups] scratch of match(): blocks held or found in a row
-  std::vector<BlockId> before_;  // [groups] scratch of match(): the block that the next one follows
+  std::vector<int> matched_;     // [groups] scratch of match(): the number of consecutive blocks held or found
+  std::vector<BlockId> before_;  // [groups] scratch of match(): the parent of the next block
   BlockChain chain_;             // scratch of callers that give no chain
 };
 

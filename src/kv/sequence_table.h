@@ -13,7 +13,7 @@
 
 namespace octavo {
 
-/// A sequence's part of an attention group.
+/// A sequence's state in one attention group.
 struct GroupState {
   BlockTable table;
   std::vector<std::int32_t> visible;  // [entries] leading slots of the block that the sequence sees. Fewer than all
@@ -23,33 +23,33 @@ struct GroupState {
 
 struct SequenceState {
   std::vector<GroupState> groups;
-  std::uint64_t owner = 0;       // names whose the blocks are that it publishes
-  BlockHash root;                // of the chain
-  std::vector<BlockHash> chain;  // of its leading blocks, all of which are published (where held)
-  BlockTable state_slot;         // its snapshot, once it has a recurrent state
+  std::uint64_t owner = 0;       // the owner of the blocks that it publishes
+  BlockHash root;                // the root of the chain
+  std::vector<BlockHash> chain;  // the hashes of its leading blocks, all of which are published (where held)
+  BlockTable state_slot;         // the table of its snapshot, once it has a recurrent state
 
   bool is_empty() const;
-  /// It holds its leading blocks that are published, and nothing else.
+  /// Whether it holds its leading blocks that are published, and nothing else.
   bool is_all_published(int block_size) const;
-  /// Keeps room for as many blocks in each group, and for the hashes of as many if `publishes`.
+  /// Reserves room for as many blocks in each group, and for as many hashes if `publishes`.
   void reserve(std::size_t entries, int block_size, bool publishes);
   /// Gives every block back.
   void clear();
 };
 
-/// Sequences that were dropped, emptied: the next ones of about their size take over their memory, so that beginning a
-/// sequence allocates none where such a one has ended.
+/// Sequences that were dropped, emptied: the next ones of about their size reuse their memory, so that beginning a
+/// sequence allocates nothing where such a one has ended.
 class SpareSequences {
  public:
   using Node = std::unordered_map<SequenceId, SequenceState>::node_type;
 
   SpareSequences() { nodes_.reserve(kMost); }
-  /// Entries that a sequence gets room for where somebody asks for `entries` blocks in each group: a power of two, so
-  /// that many are of one size.
+  /// The number of entries for which a sequence gets room where `entries` blocks are asked for in each group: a power
+  /// of two, so that many sequences are of one size.
   static std::size_t room_for(std::size_t entries) { return std::bit_ceil(entries); }
   /// Keeps a sequence that holds no block, unless enough are kept.
   void keep(Node node);
-  /// One with room for as many entries; empty where there is none.
+  /// Takes a sequence with room for `entries` entries; empty where there is none.
   Node take(std::size_t entries);
 
  private:
@@ -58,7 +58,7 @@ class SpareSequences {
   static std::size_t room(const Node& node) { return std::bit_floor(node.mapped().groups.front().visible.capacity()); }
 
   std::vector<Node> nodes_;
-  std::size_t num_entries_ = 0;  // of all
+  std::size_t num_entries_ = 0;  // the entries of all kept sequences
 };
 
 class SequenceTable {
@@ -69,7 +69,7 @@ class SequenceTable {
   /// group.
   template <class Make>
   SequenceId add(std::size_t entries, int block_size, bool publishes, const Make& make);
-  /// False for an unknown id.
+  /// Drops a sequence. False: the id is unknown.
   bool drop(SequenceId id);
 
   const std::unordered_map<SequenceId, SequenceState>& all() const { return sequences_; }
@@ -88,7 +88,7 @@ SequenceId SequenceTable::add(std::size_t entries, int block_size, bool publishe
     sequences_.insert(std::move(spare));
     return next_id_++;
   }
-  SequenceState sequence = make();  // known once it is whole
+  SequenceState sequence = make();  // it gets its id once it is whole
   sequence.reserve(entries, block_size, publishes);
   sequences_.emplace(next_id_, std::move(sequence));
   return next_id_++;

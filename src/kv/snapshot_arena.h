@@ -16,17 +16,17 @@ namespace octavo {
 
 class SnapshotArena {
  public:
-  /// Memory for the snapshots of `room`, in those layers that lie here; none where it has none. Error: there is no
-  /// memory.
+  /// Takes the memory of the snapshots of `room` in those layers of it that are in `layers`; empty where there are
+  /// none. Error: there is not enough memory.
   static Result<SnapshotArena> create(const StateRoom& room, LayerRange layers = {});
 
-  /// The state of a recurrent layer in a snapshot. CHECKs both.
+  /// The state of a recurrent layer in a snapshot. CHECKs both numbers.
   float* state(int snapshot, int layer);
-  /// All that lies here of a snapshot. CHECKs the number.
+  /// The bytes of a snapshot in these layers. CHECKs the number.
   std::span<std::byte> bytes(int snapshot);
-  /// Makes those of a batch's copies that are of snapshots, in this order.
+  /// Makes the copies of snapshots among a batch's copies, in this order.
   void copy(std::span<const BlockCopy> copies);
-  /// Gives the memory of those runs back that are of snapshots.
+  /// Gives back the memory of the snapshots among these runs.
   void release(std::span<const BlockRun> runs);
 
  private:
@@ -35,9 +35,9 @@ class SnapshotArena {
 
   SnapshotShape shape_;
   LayerRange own_;
-  int number_ = 0;  // of the pool of snapshots
+  int number_ = 0;  // the number of the pool of snapshots
   int num_snapshots_ = 0;
-  std::size_t begin_, bytes_;  // of the states that lie here, in a whole snapshot
+  std::size_t begin_, bytes_;  // the range of these layers' states in a whole snapshot
   PageMemory memory_;
 };
 

@@ -40,18 +40,22 @@ Result<void> check_lender(int layer, std::span<const std::optional<KvLayerShape>
   if (lender.window != 0 && (shape.window == 0 || shape.window > lender.window))
     return fail("layer {} looks back {} tokens (0: all), expected at most the {} of layer {}, from which it borrows",
                 layer, shape.window, lender.window, from);
+  if (lender.is_chunked && (!shape.is_chunked || shape.window != lender.window))
+    return fail("layer {} does not see chunks of {} tokens, as layer {} does, from which it borrows", layer,
+                lender.window, from);
   return {};
 }
 
 bool shares_table(const KvGroup& group, const KvLayerShape& shape) {
-  return group.window == shape.window && group.num_kv_heads == shape.num_kv_heads && group.k_dim == shape.k_dim &&
-         group.v_dim == shape.v_dim;
+  return group.window == shape.window && group.is_chunked == shape.is_chunked &&
+         group.num_kv_heads == shape.num_kv_heads && group.k_dim == shape.k_dim && group.v_dim == shape.v_dim;
 }
 
 KvPlace add_to_group(std::vector<KvGroup>& groups, int layer, const KvLayerShape& shape) {
   auto group = std::ranges::find_if(groups, [&](const KvGroup& known) { return shares_table(known, shape); });
   if (group == groups.end())
     group = groups.insert(groups.end(), {.window = shape.window,
+                                         .is_chunked = shape.is_chunked,
                                          .num_kv_heads = shape.num_kv_heads,
                                          .k_dim = shape.k_dim,
                                          .v_dim = shape.v_dim,
@@ -112,8 +116,9 @@ std::string StateLayout::name() const {
   std::string name =
       fmt::format("{} {} of {}", kv_type_name(type), is_contiguous() ? "contiguous" : "blocks", block_size);
   for (int g = 0; g < num_groups(); ++g)
-    name += fmt::format("; window {}, {} heads of {} bytes, values at {}, layers {}", group(g).window,
-                        group(g).num_kv_heads, head_bytes(g), v_offset(g), fmt::join(group(g).layers, " "));
+    name += fmt::format("; {} {}, {} heads of {} bytes, values at {}, layers {}",
+                        group(g).is_chunked ? "chunk" : "window", group(g).window, group(g).num_kv_heads, head_bytes(g),
+                        v_offset(g), fmt::join(group(g).layers, " "));
   name += fmt::format("; snapshot of {} bytes", snapshot.bytes);
   for (std::size_t layer = 0; layer < snapshot.places.size(); ++layer)
     if (snapshot.places[layer]) name += fmt::format(", layer {} at {}", layer, *snapshot.places[layer]);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/first_seen.h"
 #include "base/to_size.h"
 #include "octavo/kv/layer_shape.h"
 #include "octavo/kv/types.h"
@@ -22,12 +23,15 @@ namespace octavo {
 
 /// Layers that share a block table: those that look back equally far and have equal heads.
 struct KvGroup {
-  int window = 0;  // tokens; 0: all
+  int window = 0;           // tokens; 0: all
+  bool is_chunked = false;  // a token sees its own chunk of `window` tokens
   int num_kv_heads = 0;
   int k_dim = 0, v_dim = 0;  // of a head
   std::vector<int> layers;   // with keys and values of their own, ascending
 
   int num_layers() const { return static_cast<int>(layers.size()); }
+  /// The first token that the one behind `num_tokens` tokens sees.
+  std::int64_t first_seen(std::int64_t num_tokens) const { return octavo::first_seen(num_tokens, window, is_chunked); }
 };
 
 /// A layer's keys and values: those of the layer at `index` of a group, its own or its lender's.

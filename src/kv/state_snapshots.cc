@@ -23,8 +23,8 @@ int StateSnapshots::needed(const BlockTable& state_slot) const {
   return state_slot.num_blocks() == 0 || pool_.references(state_slot.block_ids().front()) > 1 ? 1 : 0;
 }
 
-// A checkpoint's last holder copies it where that is worth more: what it takes then, it gives back as a free one that
-// is cached. So a copy that is not needed leaves as many free as before, and no promise is touched.
+// The last holder of a checkpoint copies it where it is worth more than the least of the free ones: the old snapshot
+// becomes a free one that is cached. So a copy that is not needed leaves as many free as before, and breaks no promise.
 void StateSnapshots::take(BlockTable& state_slot, std::vector<BlockCopy>& copies) {
   const BlockId held = state_slot.get(0).value_or(kNoBlock);
   const bool is_needed = needed(state_slot) > 0;

@@ -28,59 +28,60 @@ namespace octavo {
 
 class StateSnapshots {
  public:
-  /// `number`: of the pool, in copies and runs: the one behind those of the groups of blocks.
+  /// `number`: the pool's number in copies and runs, after those of the groups of blocks.
   StateSnapshots(int number, int num_snapshots);
   StateSnapshots(const StateSnapshots&) = delete;
   StateSnapshots& operator=(const StateSnapshots&) = delete;
 
   BlockPool& pool() { return pool_; }
   const BlockPool& pool() const { return pool_; }
-  /// False of a model without recurrent layers.
+  /// Whether there are snapshots; false for a model without recurrent layers.
   bool exist() const { return pool_.total_count() > 0; }
 
   /// An empty state slot, which takes no further memory.
   BlockTable make_state_slot();
-  /// Snapshots that take() would need: 0 or 1.
+  /// The number of snapshots that take() would need: 0 or 1.
   int needed(const BlockTable& state_slot) const;
-  /// Gives a sequence a snapshot that nobody else holds and that is no checkpoint; there is one. A copy to make is
-  /// appended to `copies`, in room that the caller has seen to.
+  /// Gives a sequence a snapshot that nobody else holds and that is no checkpoint; one must be free. Appends the copy
+  /// to make, if any, to `copies`, which has room for it.
   void take(BlockTable& state_slot, std::vector<BlockCopy>& copies);
-  /// `child`, which is empty, holds what `parent` holds.
+  /// Makes `child`, which is empty, hold what `parent` holds.
   void share(const BlockTable& parent, BlockTable& child);
 
   // Checkpoints, each behind a block of one group whose blocks are published
 
-  /// From now on there may be some, behind blocks 0 .. num_blocks - 1.
+  /// Makes room for checkpoints after blocks 0 .. num_blocks - 1.
   void make_checkpoints(int num_blocks) { behind_.assign(to_size(num_blocks), kNoBlock); }
-  /// The checkpoint behind a block, or kNoBlock.
+  /// The checkpoint after a block, or kNoBlock.
   BlockId behind(BlockId block) const {
     return block == kNoBlock || behind_.empty() ? kNoBlock : behind_[to_size(block)];
   }
-  /// A state slot's state is the one behind a block: it is kept, unless one is there already. `uses`: how many
-  /// sequences are expected to go on from it, which count for its worth. CHECKs that the state slot holds one.
+  /// Keeps a state slot's state as the one after a block, unless there is one already. `uses`: how many sequences are
+  /// expected to go on from it, which counts for its worth. CHECKs that the state slot holds one.
   void keep(const BlockTable& state_slot, BlockId block, int uses);
-  /// The state slot holds the checkpoint behind a block, instead of what it held. CHECKs that there is one.
+  /// Makes the state slot hold the checkpoint after a block, in place of what it held. CHECKs that there is one.
   void attach(BlockTable& state_slot, BlockId block);
-  /// The block can be found no more. Nothing where there is no checkpoint behind it.
+  /// Forgets the checkpoint after a block that can no longer be found; does nothing where there is none.
   void forget(BlockId block);
   int num_checkpoints() const { return num_checkpoints_; }
 
-  /// BlockManager::release(): of all free ones, however many lie together.
+  /// Does what BlockManager::release() does, for all free snapshots, however many lie together.
   void release(std::vector<BlockRun>& runs);
-  /// Runs that release() lists at most.
+  /// The most runs that release() lists.
   std::size_t most_runs() const { return to_size(pool_.total_count() + 1) / 2; }
 
-  /// `state slots` are all that hold snapshots. Checkpoints and the blocks that they stand behind name each other.
+  /// Checks that checkpoints and the blocks that they stand after name each other. `state_slots` are all that hold
+  /// snapshots.
   Result<void> check_integrity(std::span<const std::span<const BlockId>> state_slots) const;
 
  private:
   struct Checkpoint {
-    BlockId block = kNoBlock;  // that it stands behind; kNoBlock: it is none
+    BlockId block = kNoBlock;  // the block that it stands after; kNoBlock: it is no checkpoint
     int uses = 0;
     std::int64_t worth = 0;
-    std::uint64_t time = 0;  // of its last use: of equal worth, the older goes first
+    std::uint64_t time = 0;  // the time of its last use: of equal worth, the older goes first
   };
-  static constexpr int kMostUses = 16;  // that count: more would keep it for too long after the last one
+  static constexpr int kMostUses = 16;  // the most uses that count: more would keep it too long after the last one
 
   BlockId least_of_free() const;
   bool is_worth_less(BlockId a, BlockId b) const;
@@ -90,10 +91,10 @@ class StateSnapshots {
 
   const int number_;
   BlockPool pool_;
-  std::vector<BlockId> behind_;          // [blocks] the checkpoint behind each; empty: there are none
+  std::vector<BlockId> behind_;          // [blocks] the checkpoint after each; empty: there are none
   std::vector<Checkpoint> checkpoints_;  // [snapshots]
   int num_checkpoints_ = 0;
-  std::int64_t worth_given_up_ = 0;  // of the last one that was evicted
+  std::int64_t worth_given_up_ = 0;  // the worth of the last one that was evicted
   std::uint64_t time_ = 0;           // counts uses
 };
 

@@ -26,7 +26,7 @@ class WrittenBits {
 
   bool test(BlockId block, int layer, int slot) const { return (row(block, layer)[slot / 8] >> (slot % 8) & 1) != 0; }
 
-  /// Slots first .. end - 1 of one layer.
+  /// Marks the slots first .. end - 1 as written in one layer.
   void set(BlockId block, int layer, int first, int end) {
     std::uint8_t* const bits = row(block, layer);
     for (int slot = first; slot < end;) {
@@ -44,7 +44,7 @@ class WrittenBits {
     for (int layer = 0; layer < num_layers_; ++layer) set(block, layer, first, end);
   }
 
-  /// Slots from `first` on, in all layers.
+  /// Marks the slots from `first` on as not written, in all layers.
   void clear_from(BlockId block, int first) {
     for (int layer = 0; layer < num_layers_; ++layer) {
       std::uint8_t* const bits = row(block, layer);
@@ -65,7 +65,7 @@ class WrittenBits {
 
   void copy(BlockId from, BlockId to) { std::memcpy(row(to, 0), row(from, 0), to_size(num_layers_) * row_bytes_); }
 
-  /// Leading slots that are written in a layer, at most `most`; the first `known` of them are known to be.
+  /// The number of leading slots that are written in a layer, at most `most`; the first `known` are known to be.
   int leading_of_layer(BlockId block, int layer, int known, int most) const {
     const std::uint8_t* const bits = row(block, layer);
     int slots = known / 8 * 8;
@@ -73,14 +73,14 @@ class WrittenBits {
     if (slots < most) slots += std::countr_one(bits[slots / 8]);
     return std::min(most, slots);
   }
-  /// The leading slots that every layer has written.
+  /// The number of leading slots that every layer has written.
   int leading(BlockId block, int known = 0) const {
     int least = block_size_;
     for (int layer = 0; layer < num_layers_ && least > known; ++layer)
       least = leading_of_layer(block, layer, known, least);
     return least;
   }
-  /// Slots up to the last one that is written in any layer.
+  /// The number of slots up to the last one that any layer has written.
   int extent(BlockId block) const {
     int most = 0;
     for (int layer = 0; layer < num_layers_; ++layer)

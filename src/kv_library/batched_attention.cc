@@ -16,7 +16,7 @@
 namespace octavo {
 namespace {
 
-// Kernels count on behind a position, by less than two tiles.
+// Kernels count positions beyond the last one, by less than two tiles, so these must fit an int too.
 constexpr int kMaxPositions = std::numeric_limits<int>::max() - 2 * kTileTokens + 1;
 
 /// The shape of a call, checked against the lengths that it gave.
@@ -43,7 +43,7 @@ Result<Dims> check_shape(const AttentionOptions& options, int num_kv_heads, int 
   return dims;
 }
 
-/// A slot's length as positions; empty ones give zeros, or an error.
+/// A slot's length as an int; an empty slot gives 0, or an error.
 Result<int> check_length(std::size_t slot, std::int64_t length, int num_rows, const AttentionOptions& options) {
   if (length < 0) return fail("slot {}: found {} positions, expected at least 0", slot, length);
   if (num_rows < 1) return fail("slot {}: found {} query rows, expected at least 1", slot, num_rows);
@@ -56,7 +56,7 @@ Result<int> check_length(std::size_t slot, std::int64_t length, int num_rows, co
   return static_cast<int>(length);
 }
 
-/// Positions of a slot in a layer, whose oldest ones that its rows see may have been given back.
+/// A slot's length in a layer. Error: the oldest positions that its rows see were given back.
 Result<int> check_slot(const PagedKvCache& cache, int layer, std::size_t s, const ChunkRows& slot, int window,
                        const AttentionOptions& options) {
   if (!cache.has_sequence(slot.id)) return fail("slot {}: {}", s, sequence_not_found(slot.id).error().message);
@@ -74,7 +74,7 @@ Result<int> check_slot(const PagedKvCache& cache, int layer, std::size_t s, cons
 struct BatchedAttention::Impl {
   Impl(IsaLevel level, int num_threads) : isa(level), kernels(kernel_table(level)), pool(num_threads) {}
 
-  /// A plan with room for so many rows of this shape; kept from call to call.
+  /// A plan with room for `num_rows` rows of this shape; it is kept from call to call.
   AttentionPlan& plan_for(const Dims& dims, std::size_t num_rows) {
     const auto wanted = static_cast<int>(std::max<std::size_t>(1, num_rows));
     const bool fits = plan && plan_dims.num_heads == dims.num_heads && plan_dims.num_kv_heads == dims.num_kv_heads &&
@@ -88,7 +88,7 @@ struct BatchedAttention::Impl {
     return *plan;
   }
 
-  /// Queries times the scale, and outputs of slots without KV.
+  /// Scales the queries, and fills the outputs with zeros, which slots without KV keep.
   void begin(std::span<const float> queries, float scale, std::span<float> out) {
     scaled.assign(queries.begin(), queries.end());
     kernels.scale(scaled.data(), scale, static_cast<std::int64_t>(scaled.size()));
@@ -123,7 +123,7 @@ struct BatchedAttention::Impl {
   int plan_rows = 0;
   std::vector<float> scaled;
   std::vector<AttentionSequence> sequences;
-  std::vector<ChunkRows> rows;  // of a decode
+  std::vector<ChunkRows> rows;  // the rows of a decode
   std::vector<BlockId> batch_rows;
   std::uint64_t bytes_loaded = 0;
 };
@@ -134,7 +134,7 @@ Result<BatchedAttention> BatchedAttention::create(int num_threads, const std::st
     return fail("num_threads: found {}, expected 0 to {}", num_threads, kMaxThreads);
   try {
     return BatchedAttention(std::make_unique<Impl>(level, num_threads == 0 ? default_threads() : num_threads));
-  } catch (const std::system_error& error) {  // the system refuses another thread
+  } catch (const std::system_error& error) {  // thrown where the system refuses another thread
     return fail("num_threads: found {}, starting threads: {}", num_threads, error.what());
   }
 }
@@ -161,7 +161,7 @@ Result<void> BatchedAttention::chunk(const PagedKvCache& cache, int layer, std::
   OCTAVO_TRY(const Dims dims, check_shape(options, cache.num_kv_heads(layer), cache.head_dim(layer), num_rows,
                                           queries.size(), out.size()));
   const int g = cache.group_of_layer(layer);
-  // Nothing beyond the layer's window is there to be seen.
+  // Nothing beyond the layer's window can be seen.
   const int most = cache.window(layer);
   const int window = most > 0 && (options.window == 0 || options.window > most) ? most : options.window;
   std::vector<int> lengths;

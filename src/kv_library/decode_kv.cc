@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-/// Elements from one dimension of a position's K to the next, and where the first one lies.
+/// The indexes of the first elements of a position's K and V, and the step between the dimensions of K.
 struct Places {
   std::size_t k_first, k_stride, v_first;
 };

@@ -1,4 +1,4 @@
-// The façade over manager and arena, for people with an engine of their own.
+// A façade over manager and arena, for people who have an engine of their own.
 #include "octavo/kv/paged_kv_cache.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace octavo {
 namespace {
 
-constexpr int kMaxKvHeads = 65'536;  // with kMaxHeadDim and kMaxLayers: no product of a layout passes 2^60
+constexpr int kMaxKvHeads = 65'536;  // with kMaxHeadDim and kMaxLayers, no product of a layout passes 2^60
 constexpr std::size_t kMaxLayers = 65'536;
 
 Result<void> check_options(const PagedKvOptions& o) {
@@ -72,7 +72,7 @@ struct PagedKvCache::Impl {
     released.reserve(manager->most_released_runs());
   }
 
-  /// A layer's shape; of a number that no layer has, the first one's.
+  /// A layer's shape; for a number that no layer has, the first layer's.
   const KvGroup& shape_of(int layer) const {
     const StateLayout& layout = manager->layout();
     return layout.group(layout.place(layer >= 0 && layer < layout.num_layers() ? layer : 0).group);
@@ -81,7 +81,7 @@ struct PagedKvCache::Impl {
     const KvPlace& place = manager->layout().place(layer);
     return arena.layer(place.group, place.index);
   }
-  /// Only the contiguous layout's memory grows. False where the system has none.
+  /// Grows the contiguous layout, the only one whose memory grows. False where the system has none.
   bool grow(std::int64_t end) {
     const bool grown = arena.grow(manager->written_extent(), static_cast<int>(end));
     manager->set_grown_bytes(arena.grown_bytes());
@@ -90,9 +90,9 @@ struct PagedKvCache::Impl {
 
   std::unique_ptr<KvCacheManager> manager;
   KvArena arena;
-  WriteKvFn write_token;           // of the element type
-  std::vector<Group> groups;       // as the layout has them
-  std::vector<BlockCopy> copies;   // scratch of calls that make them at once
+  WriteKvFn write_token;           // the function for the element type
+  std::vector<Group> groups;       // [groups of the layout]
+  std::vector<BlockCopy> copies;   // scratch of calls that make copies at once
   std::vector<BlockRun> released;  // scratch of release_memory()
 };
 

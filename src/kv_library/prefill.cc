@@ -92,7 +92,7 @@ bool PrefillScheduler::decode_available() const {
 
 int PrefillScheduler::total_chunks() const {
   if (handed_out_ == total_tokens()) return next_index_;
-  // The next chunk, and those behind it, each of which adds its size less the overlap.
+  // The next chunk ends at next_end; each later one adds its size less the overlap.
   const std::int64_t next_end = static_cast<std::int64_t>(next_start_) + config_.chunk_size;
   const std::int64_t behind = std::max<std::int64_t>(0, total_tokens() - next_end);
   const std::int64_t stride = config_.chunk_size - config_.overlap;
@@ -111,7 +111,7 @@ Result<PrefillMemoryEstimate> estimate_prefill_memory(int num_tokens, int chunk_
   if (num_heads < 0) return fail("prefill: found {} heads, expected at least 0", num_heads);
   const auto total = static_cast<std::uint64_t>(num_tokens);
   const std::uint64_t rows = std::min(total, static_cast<std::uint64_t>(chunk_size));
-  const std::uint64_t row_bytes = static_cast<std::uint64_t>(num_heads) * sizeof(float);  // of one position
+  const std::uint64_t row_bytes = static_cast<std::uint64_t>(num_heads) * sizeof(float);  // the scores of one position
   PrefillMemoryEstimate estimate;
   // total * total fits: both are below 2^31.
   if (__builtin_mul_overflow(total * total, row_bytes, &estimate.full_bytes))

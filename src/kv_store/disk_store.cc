@@ -14,33 +14,33 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kMaxTasks = 1024;           // of one kind that wait
-constexpr int kRestOfALook = 10;                  // times as long as it took
-constexpr std::chrono::seconds kLongestStart{1};  // what is found later in a large directory is known later
-constexpr std::uint64_t kFewBytes = std::uint64_t{256} << 10;  // fewer tell nothing of a rate
-constexpr double kFirstRate = 500e6, kFirstLatency_s = 1e-3;   // until something is known
+constexpr std::size_t kMaxTasks = 1024;                        // the most waiting tasks of one kind
+constexpr int kRestOfALook = 10;                               // the pause after a look, in times of its length
+constexpr std::chrono::seconds kLongestStart{1};               // a large directory becomes known only after the start
+constexpr std::uint64_t kFewBytes = std::uint64_t{256} << 10;  // fewer say nothing about the rate
+constexpr double kFirstRate = 500e6, kFirstLatency_s = 1e-3;   // values until something is measured
 constexpr double kWeightOfLast = 0.25;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The processor time of this thread.
+/// The processor time that this thread has used, in seconds.
 double thread_seconds() {
   ::timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Of this thread alone. Where the system refuses, the priority stays as it is.
+/// Lowers the priority of this thread alone. Where the system refuses, the priority stays as it is.
 void lower_priority() {
   constexpr int kNice = 10;
-  constexpr int kThisThread = 1, kLeastOfBestEffort = 2 << 13 | 7;  // of ioprio_set(2), which has no header
+  constexpr int kThisThread = 1, kLeastOfBestEffort = 2 << 13 | 7;  // constants of ioprio_set(2), which has no header
   ::setpriority(PRIO_PROCESS, static_cast<::id_t>(::syscall(SYS_gettid)), kNice);
   ::syscall(SYS_ioprio_set, kThisThread, 0, kLeastOfBestEffort);
 }
 
-/// Those blocks that have a place in a file.
+/// The blocks that have a place in a file.
 std::vector<HeldBlock> blocks_in(const RunHeader& header, std::span<const HeldBlock> blocks) {
   std::vector<HeldBlock> in;
   for (const HeldBlock& held : blocks)
@@ -93,7 +93,7 @@ void DiskStore::start() {
   ended_.wait_for(lock, kLongestStart, [this] { return is_known_ || writes_.has_ended; });
 }
 
-/// Starts the thread of a queue. Where it ends by an exception, all that waits for it fails, and all that comes.
+/// Starts the thread of a queue. If it ends by an exception, all waiting tasks fail, and so do all later ones.
 void DiskStore::begin(Queue& queue, std::jthread& thread, void (DiskStore::*work)(const std::stop_token&)) {
   thread = start_thread([this, work](const std::stop_token& stop) { (this->*work)(stop); },
                         [this, &queue](const Error&) {
@@ -212,7 +212,7 @@ bool DiskStore::may_write(const PrefixName& prefix, std::uint64_t bytes) {
 KvStore::Job DiskStore::add_task(Queue& queue, bool accepted, Task task) {
   task.job = next_job_++;
   was_used_ = true;
-  // Whoever ends a task needs no memory to say so.
+  // The room is reserved here, so that ending a task takes no memory.
   done_.reserve(done_.size() + num_running_ + reads_.waiting.size() + writes_.waiting.size() + 1);
   const Job job = task.job;
   const std::uint64_t bytes = task.bytes;
@@ -322,7 +322,7 @@ bool DiskStore::serve_next(Queue& queue, const std::stop_token& stop) {
     const Pause pause = pause_of_task(stop);
     is_ok = queue.is_read ? read_blocks(task, pause) : write_blocks(task, pause);
   } catch (...) {
-    is_ok = false;  // there is no memory
+    is_ok = false;  // there is not enough memory
   }
   if (!queue.is_read) {
     const std::scoped_lock lock(mutex_);
@@ -375,13 +375,13 @@ bool DiskStore::read_from(const PrefixName& prefix, std::span<const StoreFiles::
 
 bool DiskStore::write_blocks(const Task& task, const Pause& pause) {
   if (files_.plan_write(task.prefix).is_needed) files_.learn_if_there(task.prefix.hashes.back());
-  files_.touch(task.prefix);  // what this goes on from should not make the room
+  files_.touch(task.prefix);  // files that this one continues must not be removed to make room
   bool is_ok = true;
   if (files_.plan_write(task.prefix).is_needed) {
     RunHeader header = files_.header_of(task.prefix);
     if (blocks_in(header, task.blocks).size() != header.num_payloads()) return false;
     files_.make_room(header.file_bytes(), pause);
-    header = files_.header_of(task.prefix);  // a file before it may have made the room
+    header = files_.header_of(task.prefix);  // making room may have removed an earlier file of the prefix
     is_ok = write_run(task, header, pause);
   }
   if (is_ok) files_.touch(task.prefix);

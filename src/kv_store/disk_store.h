@@ -29,7 +29,7 @@ class DiskStore final : public KvStore {
   DiskStore& operator=(const DiskStore&) = delete;
   ~DiskStore() override = default;
 
-  /// Begins to work. Throws std::system_error where there is no thread.
+  /// Starts the threads. Throws std::system_error where the system refuses one.
   void start();
 
   Found find(std::span<const BlockHash> chain, int known, int most) override;
@@ -51,24 +51,24 @@ class DiskStore final : public KvStore {
     Job job = 0;
     PrefixName prefix = {};
     std::vector<HeldBlock> blocks = {};
-    std::uint64_t bytes = 0;  // of a write
-    double predicted_s = 0;   // of a read
+    std::uint64_t bytes = 0;  // the bytes of a write
+    double predicted_s = 0;   // the predicted seconds of a read
   };
   /// The tasks of one thread.
   struct Queue {
     bool is_read = false;
     std::deque<Task> waiting = {};
-    std::condition_variable_any changed = {};  // there is something to do
-    bool has_ended = false;                    // nobody does it any more
+    std::condition_variable_any changed = {};  // signalled when there is a task, or an end
+    bool has_ended = false;                    // whether its thread has ended
   };
 
-  // With the lock held
+  // These functions are called with the lock held.
   bool is_whole(const PrefixName& prefix) const;
   bool may_write(const PrefixName& prefix, std::uint64_t bytes);
   Job add_task(Queue& queue, bool accepted, Task task);
   void end_waiting(Queue& queue);
 
-  // The threads'
+  // These functions run on the two threads.
   void begin(Queue& queue, std::jthread& thread, void (DiskStore::*work)(const std::stop_token&));
   void read_all(const std::stop_token& stop);
   void write_all(const std::stop_token& stop);
@@ -92,11 +92,11 @@ class DiskStore final : public KvStore {
   StoreFiles files_;
 
   mutable std::mutex mutex_;
-  std::condition_variable ended_;  // a task has ended
+  std::condition_variable ended_;  // signalled when a task has ended
   Queue reads_{.is_read = true}, writes_;
   std::size_t num_running_ = 0;
-  std::vector<Done> done_;                  // with room for all tasks
-  std::atomic<bool> is_cancelled_ = false;  // what runs shall end
+  std::vector<Done> done_;                  // it has room for all tasks
+  std::atomic<bool> is_cancelled_ = false;  // whether the tasks that run shall end
   bool must_tell_ = false, was_used_ = false, is_known_ = false;
   Job next_job_ = 1;
   std::uint64_t bytes_in_flight_ = 0;
@@ -105,9 +105,9 @@ class DiskStore final : public KvStore {
   KvStoreCounts counts_;
   double rate_, latency_s_;
 
-  Clock::time_point next_look_;  // the writer's alone
+  Clock::time_point next_look_;  // only the writer uses it
 
-  std::jthread reader_, writer_;  // end first
+  std::jthread reader_, writer_;  // they end before the other members
 };
 
 }  // namespace octavo

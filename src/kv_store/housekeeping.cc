@@ -20,7 +20,7 @@ std::string text_of(const AddressDigest& address) {
   return hex;
 }
 
-/// Removes files, and the folders of addresses that are empty then.
+/// Removes files, and the folders of addresses that have become empty.
 Housekeeping remove_files(const StoreFolder& folder, std::span<const StoredFile> files, const StoreListing& listing) {
   Housekeeping done{.files_left = listing.files.size(), .bytes_left = listing.bytes};
   for (const StoredFile& file : files) {
@@ -80,7 +80,7 @@ Result<Housekeeping> purge_store(const std::filesystem::path& path, const std::o
     if (used_before_s && file.used_s >= *used_before_s) continue;
     if (domain) {
       const auto run = RunFile::open(folder.run_path(file.address, file.end));
-      // One that cannot be read may be of this domain.
+      // A file that cannot be read may be of this domain.
       if (run && run->header().domain != domain->substr(0, kMaxDomainBytes)) continue;
     }
     chosen.push_back(file);

@@ -1,5 +1,5 @@
-// What is known of the files of an address, as the bytes of one file: so that who starts reads it in place of the
-// headers of all. docs/kv_store.md has the format.
+// What is known about the files of an address, as the bytes of one file, so that a program that starts reads this file
+// in place of all headers. docs/kv_store.md has the format.
 //
 // What it says is believed only as far as finding goes: a file that is gone, or another than it says, is a miss when it
 // is read. Free functions; any thread.
@@ -16,11 +16,11 @@
 namespace octavo {
 
 inline constexpr std::uint32_t kIndexVersion = 1;
-/// More are not those of an index.
+/// The most bytes of an index.
 inline constexpr std::uint64_t kMaxIndexBytes = 64 + RunIndex::kMaxFiles * 40 + RunIndex::kMaxBlocks * 16;
 
 std::vector<std::byte> index_bytes(const AddressDigest& address, const RunIndex::Contents& contents);
-/// Errors: another format, version or address; torn; more than an index takes.
+/// Reads an index. Errors: another format, version or address; a torn file; more than an index may have.
 Result<RunIndex> parse_index(std::span<const std::byte> bytes, const AddressDigest& address);
 
 }  // namespace octavo

@@ -40,12 +40,15 @@ struct HeldBlock {
   BlockId block = kNoBlock;
 };
 
-/// A prefix in whole blocks of tokens alone, by name: what its chain hashes. Nobody stores one with given rows.
+/// A prefix in whole blocks, by name: what its chain hashes.
 struct PrefixName {
   std::string domain = {};  // for people, who see its first kMaxDomainBytes; the chain's root has it
   BlockHash root = {};
-  std::vector<BlockHash> hashes;  // [blocks]
-  std::vector<TokenId> tokens;    // [blocks][block_size]
+  std::vector<BlockHash> hashes;      // [blocks]
+  std::vector<TokenId> tokens;        // [blocks][block_size]
+  std::vector<GivenRows> given = {};  // those of its rows that are places in pictures, as RowSource has them
+
+  RowSource rows() const { return {tokens, given}; }
 };
 
 /// A write of pieces to a file from an offset on, with the results and errno of pwritev(2).

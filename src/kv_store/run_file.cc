@@ -20,17 +20,17 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kChunkBytes = std::size_t{4} << 20;  // between two pauses
-constexpr std::size_t kMaxPieces = 1024;                   // of one call: IOV_MAX
+constexpr std::size_t kChunkBytes = std::size_t{4} << 20;  // the bytes between two pauses
+constexpr std::size_t kMaxPieces = 1024;                   // the most pieces of one call: IOV_MAX
 constexpr std::size_t kFirstRead = 4096;
 
-/// A block, and where its payload lies.
+/// A block, and the place of its payload in the file.
 struct Placed {
   RunHeader::Payload at;
   HeldBlock held;
 };
 
-/// Payloads that lie one after the other, and the pieces of memory that they are.
+/// Payloads that follow each other in the file, and the pieces of memory that hold them.
 struct Chunk {
   std::uint64_t offset = 0;
   std::vector<::iovec> pieces = {};
@@ -58,7 +58,7 @@ std::uint64_t checksum_of(std::span<const ::iovec> pieces) {
   return XXH3_64bits_digest(&state);
 }
 
-/// Does `call(pieces, offset)` until all pieces are through. 0 of a call: the file ends there, and so does this.
+/// Calls `call(pieces, offset)` until all pieces are transferred. Where a call gives 0 the file ends, and so does this.
 template <class Call>
 ::ssize_t transfer(std::span<::iovec> pieces, std::uint64_t offset, const Call& call) {
   while (!pieces.empty()) {
@@ -94,7 +94,7 @@ void add_pieces(const Placed& placed, const StateLayout& layout, BlockMemory& me
   chunk.parts.push_back({placed.at.number, first, chunk.pieces.size()});
 }
 
-/// Takes payloads that lie one after the other off the front: as many as a chunk has, at least one.
+/// Takes payloads that follow each other from the front: as many as a chunk has room for, at least one.
 Chunk next_chunk(std::span<const Placed>& placed, const StateLayout& layout, BlockMemory& memory) {
   Chunk chunk{.offset = placed.front().at.offset};
   std::uint64_t end = chunk.offset;
@@ -107,7 +107,7 @@ Chunk next_chunk(std::span<const Placed>& placed, const StateLayout& layout, Blo
   return chunk;
 }
 
-/// None: one of the blocks is not in the file.
+/// The places of the blocks. None: one of the blocks is not in the file.
 std::optional<std::vector<Placed>> place(const RunHeader& header, std::span<const HeldBlock> blocks) {
   std::vector<Placed> placed;
   placed.reserve(blocks.size());
@@ -119,7 +119,7 @@ std::optional<std::vector<Placed>> place(const RunHeader& header, std::span<cons
   return placed;
 }
 
-/// A file that has no name of its own yet, or none any more.
+/// A file that has no final name yet; it is removed unless it is finished.
 class UnfinishedFile {
  public:
   UnfinishedFile(const std::filesystem::path& wanted, const WriteCall& write)
@@ -159,14 +159,14 @@ class UnfinishedFile {
     std::uint64_t offset = 0, bytes = 0;
   };
 
-  /// Begins to put a range on the disk, and waits for the one before it. So no more than two of them are only in
-  /// memory, where they would make others wait, and the work of it is this thread's.
+  /// Begins to write a range to the disk, and waits for the range before it. So at most two ranges are only in memory,
+  /// where they would make others wait, and this thread pays for the work.
   RunResult<void> write_back(Range range) {
     const Range before = std::exchange(latest_, range);
     if (sync(range, SYNC_FILE_RANGE_WRITE) && sync(before, kWait)) return {};
     return disk_fault(path_, "cannot write to the disk");
   }
-  /// False: the disk cannot take it. A file system that does not know the call writes when it likes.
+  /// Calls sync_file_range(2). False: the disk fails. File systems that do not support the call write when they like.
   bool sync(const Range& range, unsigned flags) const {
     if (range.bytes == 0) return true;
     const int done =
@@ -231,7 +231,7 @@ RunResult<void> RunFile::read(std::span<const HeldBlock> blocks, const StateLayo
   for (std::span<const Placed> left = *placed; !left.empty();) {
     if (!pause()) return fault(RunFault::kStopped, path_, "the reading was ended");
     const Chunk chunk = next_chunk(left, layout, memory);
-    std::vector<::iovec> pieces = chunk.pieces;  // which a short read changes
+    std::vector<::iovec> pieces = chunk.pieces;  // a copy, which a short read changes
     const ::ssize_t done = transfer(std::span(pieces), chunk.offset, [&](std::span<const ::iovec> some, ::off_t at) {
       return ::preadv(fd_, some.data(), static_cast<int>(some.size()), at);
     });

@@ -1,4 +1,4 @@
-// Reading and writing of run files: bytes go between the disk and the pieces that blocks lie in, without a copy.
+// Reading and writing of run files: bytes go directly between the disk and the memory of the blocks, without a copy.
 //
 // Both work in chunks, with a pause between two of them in which their thread learns that it shall
 // stop. A file gets its name when all of it is written; what the system had not put on the disk when the machine lost
@@ -20,7 +20,7 @@ namespace octavo {
 enum class RunFault : std::uint8_t {
   kMissing,  // there is no such file
   kDamaged,  // it is no run file, or not as it was written
-  kOther,    // it has something else
+  kOther,    // it lacks what was asked for
   kDisk,     // the system cannot read or write
   kStopped,  // a pause has ended it
 };
@@ -33,7 +33,7 @@ struct RunError {
 template <class T>
 using RunResult = std::expected<T, RunError>;
 
-/// Called between two chunks; false: what is under way shall end.
+/// Called between two chunks; false: the reading or writing shall end.
 using Pause = std::function<bool()>;
 
 class RunFile {
@@ -48,7 +48,7 @@ class RunFile {
   ~RunFile();
 
   const RunHeader& header() const { return header_; }
-  /// Fills blocks and compares them with their checksums. `layout` is one that the header fits.
+  /// Reads blocks and compares them with their checksums. `layout` is one that the header fits.
   RunResult<void> read(std::span<const HeldBlock> blocks, const StateLayout& layout, BlockMemory& memory,
                        const Pause& pause) const;
   /// Compares all payloads with their checksums.
@@ -62,13 +62,13 @@ class RunFile {
   int fd_;
 };
 
-/// Writes the file at `path` with the payloads of a header, whose checksums it fills in. `blocks`: all of them, in any
-/// order; a block that is missing is kOther. An empty `write` is pwritev(2).
+/// Writes the file at `path` with the payloads of a header, whose checksums it fills in. `blocks`: all blocks of the
+/// header, in any order; a missing one is the error kOther. An empty `write` is pwritev(2).
 RunResult<void> write_run_file(const std::filesystem::path& path, RunHeader& header, std::span<const HeldBlock> blocks,
                                const StateLayout& layout, BlockMemory& memory, const WriteCall& write,
                                const Pause& pause);
 
-/// What names of files that are being written end with.
+/// The suffix of the names of files that are being written.
 inline constexpr std::string_view kUnfinishedSuffix = ".new";
 
 }  // namespace octavo

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "base/to_size.h"
 
@@ -34,9 +36,10 @@ struct Fixed {
   std::uint32_t first = 0, end = 0;
   std::uint64_t snapshot_bytes = 0;
   std::uint32_t block_size = 0, domain_bytes = 0;
+  std::uint32_t num_given = 0, reserved = 0;
 };
 static_assert(sizeof(Fixed) == kFixedRunBytes && std::has_unique_object_representations_v<Fixed>);
-static_assert(sizeof(RunGroup) == 16 && sizeof(BlockHash) == 16 && sizeof(TokenId) == 4);
+static_assert(sizeof(RunGroup) == 16 && sizeof(BlockHash) == 16 && sizeof(TokenId) == 4 && sizeof(GivenRows) == 44);
 
 /// Puts values at the front and leaves what is behind them.
 template <class T>
@@ -54,11 +57,12 @@ void take(std::span<const std::byte>& bytes, std::span<T> values) {
   bytes = bytes.subspan(values.size_bytes());
 }
 
-std::uint64_t size_of(std::uint64_t groups, std::uint64_t blocks, std::uint64_t block_size, std::uint64_t payloads,
-                      std::uint64_t domain) {
-  const std::uint64_t bytes = sizeof(Fixed) + groups * sizeof(RunGroup) +
-                              blocks * (sizeof(BlockHash) + block_size * sizeof(TokenId)) +
-                              payloads * sizeof(std::uint64_t) + domain + sizeof(std::uint64_t);
+/// The bytes of a header with its padding.
+std::uint64_t size_of(const Fixed& fixed, std::uint64_t payloads) {
+  const std::uint64_t block_bytes = sizeof(BlockHash) + std::uint64_t{fixed.block_size} * sizeof(TokenId);
+  const std::uint64_t bytes = sizeof(Fixed) + std::uint64_t{fixed.num_groups} * sizeof(RunGroup) +
+                              (fixed.end - fixed.first) * block_bytes + fixed.num_given * sizeof(GivenRows) +
+                              payloads * sizeof(std::uint64_t) + fixed.domain_bytes + sizeof(std::uint64_t);
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -99,10 +103,35 @@ Result<void> check_groups(const Fixed& fixed, std::span<const RunGroup> groups) 
     if (bytes > fixed.file_bytes) return fail("its blocks have more bytes than the file");
   }
   if (bytes != fixed.file_bytes) return fail("its blocks have {} bytes, the file {}", bytes, fixed.file_bytes);
-  if (size_of(groups.size(), fixed.end - fixed.first, fixed.block_size, payloads, fixed.domain_bytes) !=
-      fixed.header_bytes)
+  if (size_of(fixed, payloads) != fixed.header_bytes)
     return fail("its header has {} bytes, another number than its counts say", fixed.header_bytes);
   return {};
+}
+
+/// Ascending, apart from each other, and among the rows, as RowSource expects them.
+Result<void> check_given(std::span<const GivenRows> given, std::size_t num_rows) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  std::int64_t next = 0;
+  for (const GivenRows& rows : given) {
+    const std::int64_t first = rows.first, count = rows.count, index = rows.index;
+    if (first < next || count < 1 || std::cmp_greater(first + count, num_rows) || index < 0 || index + count > kMost)
+      return fail("{} of its rows from {} on are given from {} on", count, first, index);
+    next = first + count;
+  }
+  return {};
+}
+
+Fixed fixed_of(const RunHeader& header) {
+  return {.num_groups = static_cast<std::uint32_t>(header.groups.size()),
+          .address = header.address,
+          .root = header.root,
+          .before = header.before,
+          .first = header.first,
+          .end = header.end,
+          .snapshot_bytes = header.snapshot_bytes,
+          .block_size = header.block_size,
+          .domain_bytes = static_cast<std::uint32_t>(header.domain.size()),
+          .num_given = static_cast<std::uint32_t>(header.given.size())};
 }
 
 }  // namespace
@@ -118,8 +147,7 @@ AddressDigest digest_of(std::string_view address) {
 }
 
 int first_seen(const StateLayout& layout, int group, int end) {
-  const std::int64_t window = layout.group(group).window, tokens = std::int64_t{end} * layout.block_size;
-  return window == 0 ? 0 : static_cast<int>(std::max<std::int64_t>(0, tokens - window + 1) / layout.block_size);
+  return static_cast<int>(layout.group(group).first_seen(std::int64_t{end} * layout.block_size) / layout.block_size);
 }
 
 bool ends_alone(const StateLayout& layout) {
@@ -145,9 +173,7 @@ std::size_t RunHeader::num_payloads() const {
   return sum;
 }
 
-std::uint64_t RunHeader::header_bytes() const {
-  return size_of(groups.size(), end - first, block_size, num_payloads(), domain.size());
-}
+std::uint64_t RunHeader::header_bytes() const { return size_of(fixed_of(*this), num_payloads()); }
 
 std::uint64_t RunHeader::file_bytes() const {
   std::uint64_t bytes = header_bytes() + snapshot_bytes;
@@ -194,7 +220,9 @@ RunHeader RunHeader::of(const AddressDigest& address, const StateLayout& layout,
                            .block_bytes = layout.block_bytes(g)});
   }
   made.hashes.assign(prefix.hashes.begin() + first, prefix.hashes.end());
-  made.tokens.assign(prefix.tokens.begin() + std::int64_t{first} * layout.block_size, prefix.tokens.end());
+  const RowSource rows = prefix.rows().subspan(to_size(first) * to_size(layout.block_size));
+  made.tokens.assign(rows.tokens().begin(), rows.tokens().end());
+  rows.for_given([&](const GivenRows& given) { made.given.push_back(given); });
   made.checksums.resize(made.num_payloads());
   return made;
 }
@@ -218,28 +246,21 @@ bool RunHeader::is_of(const PrefixName& prefix) const {
   const std::size_t shared = std::min<std::size_t>(end, blocks) - first;
   return std::equal(hashes.begin(), hashes.begin() + static_cast<std::ptrdiff_t>(shared),
                     prefix.hashes.begin() + first) &&
-         std::equal(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(shared * block_size),
-                    prefix.tokens.begin() + static_cast<std::ptrdiff_t>(std::size_t{first} * block_size));
+         rows().first(shared * block_size) ==
+             prefix.rows().subspan(std::size_t{first} * block_size, shared * block_size);
 }
 
 std::vector<std::byte> bytes_of(const RunHeader& header) {
-  const Fixed fixed{.num_groups = static_cast<std::uint32_t>(header.groups.size()),
-                    .header_bytes = header.header_bytes(),
-                    .file_bytes = header.file_bytes(),
-                    .address = header.address,
-                    .root = header.root,
-                    .before = header.before,
-                    .first = header.first,
-                    .end = header.end,
-                    .snapshot_bytes = header.snapshot_bytes,
-                    .block_size = header.block_size,
-                    .domain_bytes = static_cast<std::uint32_t>(header.domain.size())};
+  Fixed fixed = fixed_of(header);
+  fixed.header_bytes = header.header_bytes();
+  fixed.file_bytes = header.file_bytes();
   std::vector<std::byte> bytes(fixed.header_bytes);
   std::span<std::byte> out = bytes;
-  put(out, std::span(&fixed, 1));
+  put(out, std::span<const Fixed>(&fixed, 1));
   put(out, std::span(header.groups));
   put(out, std::span(header.hashes));
   put(out, std::span(header.tokens));
+  put(out, std::span(header.given));
   put(out, std::span(header.checksums));
   put(out, std::span<const char>(header.domain));
   const std::size_t checked = bytes.size() - sizeof(std::uint64_t);
@@ -276,10 +297,13 @@ Result<RunHeader> parse_run_header(std::span<const std::byte> bytes, std::uint64
   header.snapshot_bytes = fixed.snapshot_bytes;
   header.hashes.resize(fixed.end - fixed.first);
   header.tokens.resize(header.hashes.size() * fixed.block_size);
+  header.given.resize(fixed.num_given);
   header.checksums.resize(header.num_payloads());
   header.domain.resize(fixed.domain_bytes);
   take(bytes, std::span(header.hashes));
   take(bytes, std::span(header.tokens));
+  take(bytes, std::span(header.given));
+  OCTAVO_TRY_VOID(check_given(header.given, header.tokens.size()));
   take(bytes, std::span(header.checksums));
   take(bytes, std::span(header.domain));
   return header;

@@ -22,7 +22,7 @@ namespace octavo {
 using AddressDigest = std::array<std::byte, 16>;
 AddressDigest digest_of(std::string_view address);
 
-inline constexpr std::uint32_t kRunVersion = 1;
+inline constexpr std::uint32_t kRunVersion = 2;
 inline constexpr std::size_t kMaxDomainBytes = 256;
 inline constexpr std::uint64_t kMaxRunHeaderBytes = std::uint64_t{256} << 20;
 
@@ -42,8 +42,10 @@ struct RunHeader {
   std::vector<RunGroup> groups = {};
   std::vector<BlockHash> hashes = {};         // of the blocks first .. end - 1
   std::vector<TokenId> tokens = {};           // [blocks first .. end - 1][block_size]
+  std::vector<GivenRows> given = {};          // among these rows, counted from the first of them
   std::vector<std::uint64_t> checksums = {};  // of the payloads, in the order in which they lie in the file
 
+  RowSource rows() const { return {tokens, given}; }
   /// That of block end - 1, by which the file is named.
   const BlockHash& last() const { return hashes.empty() ? before : hashes.back(); }
   std::size_t num_payloads() const;
@@ -78,7 +80,7 @@ std::vector<std::byte> bytes_of(const RunHeader& header);
 /// The number of bytes of a header that begins so, at least kFixedRunBytes of them. Errors: another format or version,
 /// more than the file has.
 Result<std::size_t> size_of_run_header(std::span<const std::byte> begin, std::uint64_t file_bytes);
-inline constexpr std::size_t kFixedRunBytes = 104;
+inline constexpr std::size_t kFixedRunBytes = 112;
 /// Errors: it is damaged, or not that of a file of this size.
 Result<RunHeader> parse_run_header(std::span<const std::byte> bytes, std::uint64_t file_bytes);
 

@@ -63,7 +63,7 @@ std::vector<BlockHash> RunIndex::ends() const {
 
 RunIndex::Contents RunIndex::contents() const {
   Contents all;
-  std::vector<std::size_t> ends(files_.size() + 1);  // of each file's blocks; at first their number, of the file before
+  std::vector<std::size_t> ends(files_.size() + 1);  // at first ends[i + 1] counts the blocks of file i
   for (const Entry& entry : entries_)
     if (entry.file != kNone && files_[entry.file].is_known) ++ends[entry.file + 1];
   for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -83,7 +83,7 @@ bool RunIndex::make_room(std::size_t num_blocks) {
   if (known_blocks_ + num_blocks > kMaxBlocks) return false;
   const std::size_t most_files = 2 * (ends_.size() + 512);
   if ((used_entries_ + num_blocks) * 8 <= entries_.size() * 5 && files_.size() < most_files) return true;
-  // An eighth more than is needed now: it is long until the next time.
+  // An eighth more than is needed now, so that it is long until the next time.
   rebuild(std::bit_ceil((known_blocks_ + known_blocks_ / 8 + num_blocks + 64) * 8 / 5 + 1));
   return true;
 }

@@ -1,4 +1,4 @@
-// What is known of the files of one address: which blocks lie in which file, and where runs end.
+// What is known about the files of one address: which blocks lie in which file, and where runs end.
 //
 // An open hash table of 24 bytes an entry, at most five eighths full. A file that is forgotten leaves its entries until
 // they are as many as those of the others; so the memory is bounded by what is known. Not more than kMaxBlocks blocks
@@ -14,7 +14,7 @@
 
 namespace octavo {
 
-/// Hashes of chains are keyed: one half of them is as good as any hash of the whole.
+/// The hash of a block's hash: chains are hashed with a key, so half of the bits is as good as any hash of the whole.
 struct BlockHashHasher {
   std::size_t operator()(const BlockHash& hash) const { return hash.low; }
 };
@@ -22,36 +22,36 @@ struct BlockHashHasher {
 class RunIndex {
  public:
   struct File {
-    BlockHash end = {};  // its name
+    BlockHash end = {};  // the hash that names it
     std::uint32_t num_blocks = 0;
     std::uint64_t bytes = 0;
-    std::int64_t used_s = 0;  // seconds since 1970 of the latest use that its time was set for
-    bool is_known = false;    // false: it was forgotten
+    std::int64_t used_s = 0;  // the latest use that its file's time was set to, in seconds since 1970
+    bool is_known = false;    // false: the file was forgotten
   };
 
   static constexpr std::size_t kMaxBlocks = std::size_t{1} << 22;
   static constexpr std::size_t kMaxFiles = std::size_t{1} << 20;
 
-  /// A file of this name takes the place of an older one. False: there is no room for more.
+  /// Adds a file, in place of an older one of that name. False: there is no room for more.
   bool add(const RunHeader& header, std::int64_t used_s);
   bool add(File file, std::span<const BlockHash> hashes);
-  /// Makes room for so many blocks more, so that they are added sooner.
+  /// Makes room for `num_blocks` more blocks, so that adding them is quicker.
   void reserve(std::size_t num_blocks);
   void forget(const BlockHash& end);
 
-  /// The file that has a block; nullptr: none has. It stays where it is until the next add() or forget().
+  /// The file that has a block; nullptr: no file has it. The pointer is valid until the next add() or forget().
   File* file_with(const BlockHash& block);
   const File* file_with(const BlockHash& block) const;
-  /// The file whose run ends with a block; nullptr: none does.
+  /// The file whose run ends with a block; nullptr: there is none.
   File* file_ending(const BlockHash& end);
   const File* file_ending(const BlockHash& end) const;
 
   std::size_t num_files() const { return ends_.size(); }
   /// The names of all files.
   std::vector<BlockHash> ends() const;
-  /// All files, and the blocks that are found in the first of them, then those of the second one, and so on.
+  /// All files, and the blocks that are found in the first file, then those in the second one, and so on.
   struct Contents {
-    std::vector<File> files = {};  // their num_blocks say how many each has
+    std::vector<File> files = {};  // num_blocks of each is the number of its blocks here
     std::vector<BlockHash> hashes = {};
   };
   Contents contents() const;
@@ -70,8 +70,8 @@ class RunIndex {
 
   std::vector<File> files_;
   std::unordered_map<BlockHash, std::uint32_t, BlockHashHasher> ends_;
-  std::vector<Entry> entries_;    // a power of two, or none
-  std::size_t used_entries_ = 0;  // those of forgotten files with them
+  std::vector<Entry> entries_;    // [a power of two, or 0]
+  std::size_t used_entries_ = 0;  // includes entries of forgotten files
   std::size_t known_blocks_ = 0;
 };
 

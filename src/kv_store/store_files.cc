@@ -18,9 +18,9 @@ namespace octavo {
 namespace {
 
 constexpr std::chrono::minutes kWarnEvery{1};
-constexpr std::int64_t kTouchEvery_s = 60;  // of one file
-constexpr std::size_t kFewFiles = 64;       // whose headers are read as soon as an index
-constexpr std::size_t kPartOfIndex = 8;     // one in so many files is new: then it is written
+constexpr std::int64_t kTouchEvery_s = 60;  // the least time between two touches of a file
+constexpr std::size_t kFewFiles = 64;       // the least number of files for which an index saves time
+constexpr std::size_t kPartOfIndex = 8;     // the index is written when one in so many files is new
 
 bool is_less(const BlockHash& a, const BlockHash& b) { return a.low != b.low ? a.low < b.low : a.high < b.high; }
 
@@ -57,7 +57,7 @@ std::uint64_t StoreFiles::bytes_between(int known, int end) const {
   return bytes;
 }
 
-// Without a group that has all blocks, the rows of a whole prefix stand in its one file.
+// Where no group has all blocks, the rows of a whole prefix stand in its one file.
 StoreFiles::Plan StoreFiles::plan_write(const PrefixName& prefix) const {
   const std::scoped_lock lock(mutex_);
   std::size_t first = 0;
@@ -134,7 +134,7 @@ std::optional<std::filesystem::path> StoreFiles::place_for(const RunHeader& head
   if (header.header_bytes() > kMaxRunHeaderBytes) return std::nullopt;
   if (options_.max_bytes != 0 && bytes() + header.file_bytes() > options_.max_bytes) return std::nullopt;
   std::filesystem::path path = folder_.run_path(digest_, header.last());
-  // The folder of an address may have been removed when it was empty.
+  // The folder of an address may have been removed while it was empty.
   Result<void> made = folder_.make_folder_of(path);
   if (!made) made = folder_.add_address(digest_, address_);
   if (made) made = folder_.make_folder_of(path);
@@ -151,8 +151,8 @@ void StoreFiles::add(const RunHeader& header) {
   ++num_new_;
 }
 
-// All files of a prefix are used with it, whoever has the first of them in memory. Nobody should lose a file that
-// others go on from before these: a file is used with each that goes on from it, and a little later.
+// Marks all files of a prefix as used, even where only later ones were read. A file that others continue must not be
+// removed before these, so each file's use is a little later than the uses of the files that continue it.
 void StoreFiles::touch(const PrefixName& prefix) {
   std::vector<BlockHash> used;
   const std::int64_t now = now_s();
@@ -172,7 +172,7 @@ void StoreFiles::touch(const PrefixName& prefix) {
   }
   ::timespec time{};
   ::clock_gettime(CLOCK_REALTIME, &time);
-  constexpr long kTogether_ns = 900'000'000;  // within which all of a prefix are used
+  constexpr long kTogether_ns = 900'000'000;  // the range of times within which all files of a prefix are used
   const long apart = used.empty() ? 0 : kTogether_ns / static_cast<long>(used.size());
   time.tv_nsec = kTogether_ns;
   for (const BlockHash& end : used) {
@@ -205,7 +205,7 @@ void StoreFiles::save_index(bool is_end) try {
   }
   if (const auto done = folder_.put_index(digest_, index_bytes(digest_, contents)); !done) warn(done.error().message);
 } catch (const std::bad_alloc&) {
-  return;  // whoever starts next reads the headers
+  return;  // the next program that starts reads the headers
 }
 
 bool StoreFiles::look_over(const Pause& pause) try {
@@ -234,7 +234,7 @@ bool StoreFiles::look_over(const Pause& pause) try {
 }
 
 void StoreFiles::forget_unlisted(const StoreListing& listing) {
-  if (listing.files.size() >= StoreListing::kMaxFiles) return;  // others may be there
+  if (listing.files.size() >= StoreListing::kMaxFiles) return;  // the list may lack files that exist
   std::vector<BlockHash> listed;
   for (const StoredFile& file : listing.files)
     if (file.address == digest_) listed.push_back(file.end);
@@ -254,7 +254,7 @@ void StoreFiles::make_room(std::uint64_t bytes, const Pause& pause) {
   if (!listing.is_complete) return;
   set_bytes(listing.bytes);
   if (listing.bytes + bytes <= most) return;
-  // A little more than is needed, so that not every write lists all files.
+  // A little more than needed is removed, so that not every write lists all files.
   const std::uint64_t left = most - bytes;
   evict(choose_oldest(listing.files, listing.bytes, left - std::min(left, most / 20), {}), pause);
 }
@@ -298,7 +298,7 @@ void StoreFiles::warn(const std::string& message) try {
   warned_ = now;
   options_.warn(message);
 } catch (...) {
-  return;  // there is no memory to say so
+  return;  // there is no memory for the message
 }
 
 }  // namespace octavo

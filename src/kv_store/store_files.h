@@ -1,4 +1,4 @@
-// The files of one address, as far as they are known, and the room that those of all addresses have.
+// The files of one address, as far as they are known, and the limit on the bytes of all addresses' files.
 //
 // An index in memory says which blocks lie in which file. It follows the directory, in which other processes write and
 // remove files too: look_over() learns what is new, forgets what is gone, and removes what is too old or too much. The
@@ -21,54 +21,54 @@ namespace octavo {
 
 class StoreFiles {
  public:
-  /// `address`: the whole text.
+  /// `address`: the whole text of the address.
   StoreFiles(KvStoreOptions options, StoreFolder folder, std::string address, const StateLayout& layout);
   StoreFiles(const StoreFiles&) = delete;
   StoreFiles& operator=(const StoreFiles&) = delete;
 
   KvStore::Found find(std::span<const BlockHash> chain, int known, int most) const;
-  /// What is left to write of a prefix: from `first` on; nothing where all of it is there.
+  /// What is left to write of a prefix: from block `first` on; nothing where all of it is stored.
   struct Plan {
     bool is_needed = false;
     int first = 0;
   };
   Plan plan_write(const PrefixName& prefix) const;
-  /// The bytes of the blocks that a prefix of `end` blocks has beside the first `known` ones.
+  /// The bytes of the blocks of a prefix of `end` blocks after its first `known` ones.
   std::uint64_t bytes_between(int known, int end) const;
-  /// A block, and the file that it is read from.
+  /// A block, and the file from which it is read.
   struct Need {
     BlockHash file = {};
     HeldBlock held = {};
   };
-  /// The files of blocks of a prefix, those of one file together; nothing: one of them is in none.
+  /// The files of a prefix's blocks, the blocks of one file together; empty: a block is in no file.
   std::vector<Need> files_of(const PrefixName& prefix, std::span<const HeldBlock> blocks) const;
 
-  /// Opens the file of a prefix of this address.
+  /// Opens the file that ends with block `end` and is of this prefix and address.
   RunResult<RunFile> open(const BlockHash& end, const PrefixName& prefix) const;
-  /// A file that cannot be read is not found any more; a damaged one is removed and counted.
+  /// Forgets a file that cannot be read; a damaged one is also removed and counted.
   void blame(const BlockHash& end, const RunError& error);
-  /// Learns of a file that another process has written.
+  /// Adds a file that another process has written, if it exists.
   void learn_if_there(const BlockHash& end);
-  /// The head of the file that a prefix is to be written in, when there is room for it.
+  /// The header of the file in which a prefix is to be written, without checksums.
   RunHeader header_of(const PrefixName& prefix) const;
-  /// The path of a file that is to be written, with the folders for it; none: they cannot be made, or it has no room.
+  /// Makes the folders for a file that is to be written and gives its path; none: no folders or no room.
   std::optional<std::filesystem::path> place_for(const RunHeader& header);
-  /// A file has been written.
+  /// Adds a file that has been written.
   void add(const RunHeader& header);
-  /// A prefix is used, in all of its files.
+  /// Marks all files of a prefix as used.
   void touch(const PrefixName& prefix);
 
-  /// Knows what the latest index says, until look_over() has looked. False: there is none that can be used.
+  /// Loads the latest index, which holds until look_over() has looked. False: there is no usable index.
   bool load_index();
-  /// Writes the index where much of it is new: for whoever starts next.
+  /// Writes the index for the next program that starts, if much in it is new.
   void save_index(bool is_end);
-  /// False: a pause ended it, or it failed.
+  /// Follows what other processes did in the directory. False: a pause ended it, or it failed.
   bool look_over(const Pause& pause);
   void make_room(std::uint64_t bytes, const Pause& pause);
 
-  /// Says something to people, at most once a minute.
+  /// Tells people a message, at most once a minute.
   void warn(const std::string& message);
-  /// Damaged files, removed ones, and the bytes of all that are there.
+  /// Sets the numbers of damaged and removed files, and the bytes of all files.
   void put_counts(KvStoreCounts& counts) const;
 
  private:
@@ -90,10 +90,10 @@ class StoreFiles {
 
   mutable std::mutex mutex_;
   RunIndex index_;
-  std::size_t num_new_ = 0;  // files that came or went since the index was written
+  std::size_t num_new_ = 0;  // files added or removed since the index was written
   std::uint64_t corrupt_ = 0, evictions_ = 0, bytes_ = 0;
 
-  std::mutex warning_;  // held while somebody is told
+  std::mutex warning_;  // held while a message is told
   std::optional<Clock::time_point> warned_;
 };
 

@@ -25,7 +25,7 @@ namespace {
 constexpr ::mode_t kFolderMode = 0700, kFileMode = 0600;
 constexpr ::mode_t kModeBits = 0777, kOthersBits = 0077;
 constexpr std::int64_t kUnfinishedFor_s = 3600;
-constexpr std::int64_t kOutdatedAfter_s = 3600;  // since it was used, while another build was
+constexpr std::int64_t kOutdatedAfter_s = 3600;  // the age of the last use, if another build's is newer
 constexpr std::size_t kShownAddressBytes = 4096;
 constexpr std::string_view kSuffix = ".run", kIndexName = "index";
 constexpr std::size_t kHexDigits = 32;
@@ -49,7 +49,7 @@ std::optional<unsigned> digit_of(char c) {
   return std::nullopt;
 }
 
-/// 16 bytes of their 32 digits.
+/// The 16 bytes that 32 hexadecimal digits mean.
 std::optional<std::array<std::byte, 16>> from_hex(std::string_view text) {
   if (text.size() != kHexDigits) return std::nullopt;
   std::array<std::byte, 16> bytes{};
@@ -61,7 +61,7 @@ std::optional<std::array<std::byte, 16>> from_hex(std::string_view text) {
   return bytes;
 }
 
-/// What an address says of the model and its blocks: all but the line of what computes, and the version of files.
+/// The part of an address about the model and its blocks: all but the line of the build and the version of files.
 std::string model_of(const std::string& address) {
   const std::size_t first = address.find('\n');
   const std::size_t second = first == std::string::npos ? first : address.find('\n', first + 1);
@@ -70,7 +70,7 @@ std::string model_of(const std::string& address) {
   return address.substr(0, first) + address.substr(second, last - std::min(last, second));
 }
 
-/// Calls visit(name) for what lies in a folder; false of it ends that. Nothing where there is no folder.
+/// Calls visit(name) for each entry of a folder until it gives false. Does nothing where there is no folder.
 template <class Visit>
 bool for_entries(const std::filesystem::path& path, const Visit& visit) {
   const OpenFolder folder(::opendir(path.c_str()));
@@ -93,8 +93,8 @@ Result<void> make_folder(const std::filesystem::path& path) {
   return fail("{}: cannot be made: {}", path.string(), std::strerror(errno));
 }
 
-/// Puts a file with these bytes at `path`, by a call that gives a finished file this name too; nobody sees a part of
-/// it.
+/// Makes a file with these bytes under a temporary name, then calls `name` to give it the name `path`, so nobody sees a
+/// part of it.
 template <class Name>
 Result<void> make_file(const std::filesystem::path& path, std::span<const std::byte> bytes, const Name& name) {
   const auto made = path.parent_path() / fmt::format("{:016x}{}", random_seed(), kUnfinishedSuffix);
@@ -109,12 +109,12 @@ Result<void> make_file(const std::filesystem::path& path, std::span<const std::b
   return done;
 }
 
-/// Unless something is there.
+/// Makes a file unless one exists at `path`.
 Result<void> make_once(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   return ::access(path.c_str(), F_OK) == 0 ? Result<void>{} : make_file(path, bytes, ::link);
 }
 
-/// Removes a file that nobody has finished for long.
+/// Removes a file that was left unfinished for long.
 void sweep(const std::string& name, int folder) {
   struct stat info{};
   if (name.ends_with(kUnfinishedSuffix) && ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -122,7 +122,7 @@ void sweep(const std::string& name, int folder) {
     ::unlinkat(folder, name.c_str(), 0);
 }
 
-/// The first bytes of a file; none: there is no such file.
+/// The first bytes of a file; none: the file does not exist.
 Result<std::optional<std::string>> read_begin(const std::filesystem::path& path, std::size_t most) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0 && errno == ENOENT) return std::nullopt;
@@ -146,7 +146,7 @@ std::int64_t now_s() {
 }
 
 Result<StoreFolder> StoreFolder::open(const std::filesystem::path& path) {
-  std::error_code ignored;  // mkdir says why
+  std::error_code ignored;  // mkdir reports the error
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);
   OCTAVO_TRY_VOID(make_folder(path));
   return open_existing(path);
@@ -167,7 +167,7 @@ Result<BlockHashKey> StoreFolder::key() const {
     std::array<unsigned char, sizeof(BlockHashKey)> fresh;
     fill_random(fresh);
     OCTAVO_TRY_VOID(make_once(path, std::as_bytes(std::span(fresh))));
-    OCTAVO_TRY(text, read_begin(path, sizeof(BlockHashKey) + 1));  // whoever made it
+    OCTAVO_TRY(text, read_begin(path, sizeof(BlockHashKey) + 1));  // another process may have made it
   }
   if (!text || text->size() != sizeof(BlockHashKey))
     return fail("{}: is no key of {} bytes", path.string(), sizeof(BlockHashKey));

@@ -33,6 +33,7 @@ bool complete(const StoreFolder& folder, const RunIndex& index, SampledRun& run)
     if (header.first >= first || header.end < first || header.hashes[first - header.first - 1] != before) return false;
     const auto count = static_cast<std::ptrdiff_t>(std::size_t{first - header.first} * header.block_size);
     run.tokens.insert(run.tokens.begin(), header.tokens.begin(), header.tokens.begin() + count);
+    run.has_pictures = run.has_pictures || header.rows().first(to_size(count)).has_given();
     first = header.first;
     before = header.before;
   }
@@ -66,11 +67,14 @@ Result<StoreSample> sample_store(const std::filesystem::path& path, const Addres
       ++sample.damaged;
       continue;
     }
-    SampledRun sampled{.header = run->header(), .tokens = run->header().tokens};
-    if (complete(folder, index, sampled))
-      sample.runs.push_back(std::move(sampled));
-    else
+    SampledRun sampled{
+        .header = run->header(), .tokens = run->header().tokens, .has_pictures = !run->header().given.empty()};
+    if (!complete(folder, index, sampled))
       ++sample.incomplete;
+    else if (sampled.has_pictures)
+      ++sample.seeing;
+    else
+      sample.runs.push_back(std::move(sampled));
   }
   return sample;
 }

@@ -18,6 +18,7 @@ namespace octavo {
 struct SampledRun {
   RunHeader header;
   std::vector<TokenId> tokens;  // of the prefix from its beginning to the end of the run
+  bool has_pictures = false;    // among its rows
 };
 
 struct StoreSample {
@@ -25,6 +26,7 @@ struct StoreSample {
   std::uint64_t files = 0;       // of the address
   std::uint64_t damaged = 0;     // of the sample: their bytes have other checksums, or they cannot be read
   std::uint64_t incomplete = 0;  // of the sample: what they go on from is not there
+  std::uint64_t seeing = 0;      // of the sample: with pictures, of which the directory has names alone
 };
 
 /// The one address of a directory that somebody has just begun. Errors: it has none or several.

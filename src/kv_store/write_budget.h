@@ -12,15 +12,15 @@ namespace octavo {
 
 class WriteBudget {
  public:
-  /// `share`: seconds of one processor a second.
+  /// `share`: the processor seconds that writes may take per second.
   explicit WriteBudget(double share) : share_(share) {}
 
-  /// Somebody computes from now on, or nobody. `now_s` never goes back, as in the next.
+  /// Notes that somebody computes from now on, or nobody. `now_s` never goes back, also in the next function.
   void set_busy(double now_s, bool is_busy) {
     fill(now_s);
     rests_from_s_ = is_busy ? kNever : now_s + kWhile_s;
   }
-  /// There is time left for one more write when those that wait, `bytes` together, are done.
+  /// Whether there is time for one more write after those that wait, which have `bytes` together.
   bool allows(double now_s, double bytes) {
     fill(now_s);
     return left_s_ > bytes * cost_s_;
@@ -31,11 +31,11 @@ class WriteBudget {
   }
 
  private:
-  static constexpr double kMostInAdvance_s = 0.1;  // some 200 MB
+  static constexpr double kMostInAdvance_s = 0.1;  // enough for some 200 MB
   static constexpr double kIdleShare = 0.5;
-  static constexpr double kWhile_s = 0.2;  // between two requests that follow each other nobody rests
+  static constexpr double kWhile_s = 0.2;  // requests that follow each other within this time leave no rest
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  static constexpr double kFewBytes = 256 * 1024;  // of fewer, the file itself is the cost
+  static constexpr double kFewBytes = 256 * 1024;  // below it, the cost is that of the file itself
   static constexpr double kWeightOfLast = 0.25;
 
   void fill(double now_s) {
@@ -46,9 +46,9 @@ class WriteBudget {
   }
 
   const double share_;
-  double rests_from_s_ = 0;  // nobody has computed for a while then
+  double rests_from_s_ = 0;  // since then nobody has computed for a while
   double left_s_ = kMostInAdvance_s, filled_s_ = 0;
-  double cost_s_ = 0.5e-9;  // of a byte, until it is known
+  double cost_s_ = 0.5e-9;  // the seconds per byte, until they are measured
 };
 
 }  // namespace octavo

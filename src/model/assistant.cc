@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kAssistant = "an assistant", kHead = "a draft head";
 
-/// The last layer that has keys and values of its own and sees as the borrower does.
+/// The last layer that has keys and values of its own and is windowed or not as the borrower is.
 const AttentionSpec* find_lender(const ModelConfig& model, bool is_windowed, int& index) {
   for (index = model.num_layers() - 1; index >= 0; --index) {
     const AttentionSpec* attention = model.layer(index).attention();
@@ -41,7 +41,7 @@ Result<void> borrow(AttentionSpec& own, const ModelConfig& model) {
     return fail("an assistant of another model: {} turn by a base of {}, expected the angles of {}, whose base is {}",
                 kind, own.rope.base, model.name, lender->rope.base);
   own.borrows_from = index;
-  if (is_windowed) --own.window;  // a query stands behind the last key, where the model's own has one more
+  if (is_windowed) --own.window;  // a query stands after the last key, so its window has one key less
   return {};
 }
 

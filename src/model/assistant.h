@@ -8,16 +8,16 @@
 
 namespace octavo {
 
-/// Makes the layers of an assistant read the keys and values of the model's layers: each those of the last layer of
-/// its kind, with a window or without, that has its own. Error: it is an assistant of another model; says what was
-/// found and what is expected.
+/// Makes each layer of an assistant read the keys and values of a model's layer: the last layer of its kind, windowed
+/// or not, that has its own. Error: the assistant belongs to another model; it says what was found and what is
+/// expected.
 Result<void> attach(ModelConfig& assistant, const ModelConfig& model);
 
-/// Gives a model the layer of prediction of another file, which has the layers in front of it or has it alone. Error:
-/// it is that of another model, or the file has none.
+/// Gives a model the layer of prediction of another file, which has it alone or with the layers before it. Error: it
+/// belongs to another model, or the file has none.
 Result<void> take_head(ModelConfig& model, const ModelConfig& of_head);
 
-/// A file without the layers in front of its layer of prediction.
+/// Whether a file has its layer of prediction without the layers before it.
 bool holds_head_alone(const ModelSource& source, const ModelConfig& config);
 
 }  // namespace octavo

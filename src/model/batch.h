@@ -17,14 +17,14 @@
 
 namespace octavo {
 
-/// Rows of drafted tokens of an earlier batch that turned out right: a recurrent state advances by them.
+/// The rows of drafted tokens of an earlier batch that turned out right, by which a recurrent state advances.
 struct StateAdvance {
   std::int32_t state_slot;
   std::int32_t first_row, num_rows;  // among the drafted rows of the last batch that had any
 };
 
-/// The draw of a sequence's guesses: by these of its request's settings, each with the key (seed, choice, position) of
-/// the token that it guesses.
+/// How a sequence's guesses are drawn: by these settings of its request, each with the key (seed, choice, position) of
+/// the guessed token.
 struct GuessDraw {
   std::uint64_t seed = 0;
   std::uint32_t choice = 0;
@@ -33,12 +33,12 @@ struct GuessDraw {
   float top_p = 1, min_p = 0;
 };
 
-/// Consecutive rows that are places in something that was given (RowSource): they begin with vectors of it, as these
-/// are, in place of their tokens' embeddings.
+/// Consecutive rows that are places in something that was given (RowSource): they begin with its vectors, unchanged, in
+/// place of their tokens' embeddings.
 struct GivenVectors {
   std::int32_t first_row, num_rows;
-  std::int32_t index;    // the place of the first one
-  const float* vectors;  // of all places, [places, width]; they stay until the batch is computed
+  std::int32_t index;    // the place of the first row
+  const float* vectors;  // the vectors of all places, [places, width]; they stay valid until the batch is computed
   std::int32_t width;    // that of the model, or a multiple of it: layers add what lies behind the first (DeepStack)
 
   const float* at(std::int64_t row) const { return vectors + (index + row - first_row) * width; }
@@ -49,12 +49,12 @@ struct Batch {
   std::vector<std::int32_t> positions;  // [num_rows] place in the row's sequence: its slot, the rows that it sees, and
                                         // whether a state begins with it
   std::vector<RopePosition> rope_positions;  // [num_rows]
-  std::vector<GivenVectors> given;           // ascending; mostly none
+  std::vector<GivenVectors> given;           // ascending; mostly empty
   std::vector<std::uint8_t> token_types;  // [num_rows] the part of a pair that the row's token belongs to; empty: all 0
   std::vector<std::int32_t> seq_begin;    // [num_seqs + 1] rows of sequence s: seq_begin[s] .. seq_begin[s + 1]
   std::vector<std::int32_t> kv_len;       // [num_seqs] tokens in the cache after this step's rows are written
 
-  /// Block tables of one attention group (layers with the same span).
+  /// The block tables of one attention group (layers with the same span).
   struct Group {
     std::vector<std::int32_t> block_begin;  // [num_seqs + 1] offsets into block_ids
     std::vector<std::int32_t> block_ids;    // block i of sequence s: block_ids[block_begin[s] + i], covers
@@ -68,9 +68,9 @@ struct Batch {
   std::vector<std::int32_t> num_drafted;  // [num_seqs] rows of drafted tokens, the last ones of a sequence. Recurrent
                                           // layers keep what these rows bring, up to kMaxDraftedRows in all, and leave
                                           // the state as it is before them. Without recurrent layers: empty
-  std::vector<StateAdvance> advances;     // made first of all
+  std::vector<StateAdvance> advances;     // they are made before anything else
   std::vector<BlockRun> releases;        // blocks whose memory goes back to the system, before copies; groups ascending
-  std::vector<BlockCopy> copies;         // made before anything is written
+  std::vector<BlockCopy> copies;         // they are made before anything is written
   std::vector<std::int32_t> logit_rows;  // rows whose logits are wanted, ascending
 
   /// Whether nobody wants the rows any more, so that a runner may leave them half done: asked now and then by a long
@@ -79,14 +79,14 @@ struct Batch {
 
   int num_rows() const { return static_cast<int>(tokens.size()); }
   int num_seqs() const { return static_cast<int>(kv_len.size()); }
-  /// What a row is a place of; nullptr: it is a token.
+  /// What a row is a place of; nullptr: the row is a token.
   const GivenVectors* given_at(std::int64_t row) const {
     const auto behind = std::ranges::upper_bound(given, row, {}, &GivenVectors::first_row);
     if (behind == given.begin()) return nullptr;
     const GivenVectors& at = *std::prev(behind);
     return row < at.first_row + at.num_rows ? &at : nullptr;
   }
-  /// The vector that a row begins with in place of its token's embedding; nullptr: none was given.
+  /// The vector with which a row begins in place of its token's embedding; nullptr: none was given.
   const float* given_vector(std::int64_t row) const {
     const GivenVectors* at = given_at(row);
     return at == nullptr ? nullptr : at->at(row);
@@ -97,7 +97,7 @@ struct Batch {
     positions.push_back(position);
     rope_positions.push_back(rope_position);
   }
-  /// Makes room for so many rows and sequences, whose tables of blocks come beside.
+  /// Reserves room for so many rows and sequences, without the tables of blocks.
   void reserve(std::size_t rows, std::size_t sequences) {
     for (std::vector<std::int32_t>* of_rows : {&tokens, &positions, &logit_rows}) of_rows->reserve(rows);
     rope_positions.reserve(rows);
@@ -127,7 +127,7 @@ struct Batch {
   }
 };
 
-/// Guesses that go through the draft head, or the assistant, alone.
+/// Guesses that the draft head, or the assistant, makes alone.
 struct GuessBatch {
   Batch rows;  // one a sequence: the last token, whose position is behind all that the model has computed. The tables
                // hold the places of the guesses, too, up to kv_len; no logits are wanted
@@ -137,7 +137,7 @@ struct GuessBatch {
                                           // guesses: among the logit rows of the last batch that had any, below
                                           // kMaxLogitRows. The tables hold no place of a guess then. Otherwise empty
   std::vector<std::int32_t> candidate_begin;  // [num_seqs + 1] offsets into candidates
-  std::vector<std::int32_t> candidates;       // tokens behind the first kCommonTokens that a guess may be, ascending
+  std::vector<std::int32_t> candidates;       // tokens beyond the first kCommonTokens that a guess may be, ascending
 
   void clear() {
     rows.clear();

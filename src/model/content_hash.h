@@ -15,7 +15,7 @@ struct ContentHash {
   bool operator==(const ContentHash&) const = default;
 };
 
-/// The hash of a model's weights, and what it is of.
+/// The hash of a model's weights, and what it was made from.
 struct WeightsHash {
   /// Weights that stay in the file are not read as a whole: the size of the files, the time of their last change and
   /// the first bytes of each matrix stand for them. So a file that was changed and got its old time back may have its
@@ -28,10 +28,10 @@ struct WeightsHash {
   bool operator==(const WeightsHash&) const = default;
 };
 
-/// XXH3, 128 bits.
+/// The 128-bit XXH3 of bytes.
 ContentHash hash_of(std::span<const std::byte> bytes);
 
-/// 32 digits.
+/// The hash as 32 hexadecimal digits.
 std::string hex_of(const ContentHash& hash);
 
 }  // namespace octavo

@@ -67,11 +67,12 @@ struct RopeSpec {
   bool operator==(const RopeSpec&) const = default;
 };
 
-/// Scores of a row at position p are multiplied by 1 + slope ln(1 + floor(p / length)), so that attention stays sharp
-/// over long contexts (Nakanishi, 2025, in steps; Llama 4, Ministral 3).
+/// Scores of a row at position p are multiplied by 1 + slope ln(1 + floor((p + offset) / length)), so that attention
+/// stays sharp over long contexts (Nakanishi, 2025, in steps; Llama 4, Ministral 3).
 struct AttentionTemperature {
   double slope = 0;
   int length = 1;  // positions of a step
+  int offset = 0;
   bool operator==(const AttentionTemperature&) const = default;
 };
 
@@ -84,6 +85,23 @@ struct OutputGate {
   bool operator==(const OutputGate&) const = default;
 };
 
+/// Multi-head latent attention (DeepSeek-AI, 2024). Keys and values of all heads are products of one small row a token,
+/// the latent, and a rotated part is added to keys alone, one for all heads. The memory holds both as the key of one KV
+/// head, and the latent as its value: a query meets it behind the product that makes a head's keys, and the head's
+/// result goes through the one that makes its values.
+struct LatentSpec {
+  int rank = 0;           // of the latent
+  int q_rank = 0;         // of the row that Q is made of; 0: it is made of the stream's
+  int plain_dim = 0;      // of a head of Q: what meets the latent, in front of what is rotated
+  int rotated_dim = 0;    // of a head of Q, and of the part that all heads share
+  int value_dim = 0;      // of a head's result
+  bool is_joint = false;  // files have both products of the heads in one matrix: for each head the rows that make its
+                          // keys, then those that make its values
+  bool operator==(const LatentSpec&) const = default;
+
+  int q_dim() const { return plain_dim + rotated_dim; }
+};
+
 /// Attention over the keys and values of earlier tokens. Several query heads read one KV head (Ainslie et al., 2023).
 struct AttentionSpec {
   int num_heads = 0;
@@ -91,10 +109,11 @@ struct AttentionSpec {
   int head_dim = 0;       // of Q and K
   int value_dim = 0;      // of V, and of a head's result; 0: as head_dim. Gates, and V that is K, are as wide as K
   bool is_causal = true;  // a row sees none behind it; otherwise it sees the whole sequence, which a step must have
-  int window = 0;      // tokens that a row sees, its own included; 0: all before it. Of a row that is not causal: half
-                       // of it on either side
-  float scale = 1;     // of scores
-  float soft_cap = 0;  // a score s becomes soft_cap tanh(s / soft_cap); 0: it stays
+  int window = 0;  // tokens that a row sees, its own included; 0: all before it. Of a row that is not causal: half
+                   // of it on either side
+  bool is_chunked = false;  // a row sees its own chunk of `window` tokens, up to itself (Meta, 2025: Llama 4)
+  float scale = 1;          // of scores
+  float soft_cap = 0;       // a score s becomes soft_cap tanh(s / soft_cap); 0: it stays
   std::optional<AttentionTemperature> temperature = {};
   RopeSpec rope;
   Presence qkv_bias = Presence::kAbsent;
@@ -103,6 +122,7 @@ struct AttentionSpec {
   bool qk_norm_is_whole = false;         // over all heads of Q, and all of K, at once
   bool qk_norm_after_rope = false;       // behind the rotation of each head
   bool qk_norm_by_head = false;          // each head has weights of its own, and the norm is of the model's kind
+  bool qk_norm_is_plain = false;         // over each head, without weights
   Presence sinks = Presence::kAbsent;    // a logit a head that shares in the softmax and has no value
   bool gated_output = false;  // each head's result is multiplied by the sigmoid of a gate, whose rows follow the head's
                               // own in the matrix of Q (Qiu et al., 2025)
@@ -110,18 +130,23 @@ struct AttentionSpec {
   bool v_is_k = false;                         // V is what the matrix of K gives, before K's norm and rotation
   bool v_norm = false;                         // RMSNorm over each head of V, without weights
   std::optional<int> borrows_from = {};        // the earlier layer whose keys and values it reads; none: it has its own
+  std::optional<LatentSpec> latent = {};       // head_dim is its rank and what is rotated, value_dim its rank
 
   int v_dim() const { return value_dim > 0 ? value_dim : head_dim; }
   int q_width() const { return num_heads * head_dim; }
   int k_width() const { return num_kv_heads * head_dim; }
   int v_width() const { return num_kv_heads * v_dim(); }
+  /// V has a matrix of its own.
+  bool has_v() const { return !v_is_k && !latent; }
   int q_norm_width() const { return qk_norm_is_whole ? q_width() : head_dim; }
   int k_norm_width() const { return qk_norm_is_whole ? k_width() : head_dim; }
   /// Norms of Q and K that have weights of their own.
   int num_q_norms() const { return qk_norm_by_head ? num_heads : 1; }
   int num_k_norms() const { return qk_norm_by_head ? num_kv_heads : 1; }
   /// Rows of the matrix of Q.
-  int q_rows() const { return (gated_output ? 2 : 1) * q_width(); }
+  int q_rows() const { return latent ? num_heads * latent->q_dim() : (gated_output ? 2 : 1) * q_width(); }
+  /// What the sums of values of all heads take.
+  int attended_width() const { return num_heads * v_dim(); }
 
   /// Rows of the gate's own matrix.
   int gate_rows() const { return !output_gate ? 0 : output_gate->is_of_heads ? num_heads : result_width(); }
@@ -132,11 +157,12 @@ struct AttentionSpec {
                         .k_dim = head_dim,
                         .v_dim = v_dim(),
                         .window = window,
-                        .borrows_from = borrows_from};
+                        .borrows_from = borrows_from,
+                        .is_chunked = is_chunked};
   }
   std::size_t state_bytes() const { return 0; }
   bool writes_state() const { return !borrows_from; }
-  int result_width() const { return num_heads * v_dim(); }
+  int result_width() const { return latent ? num_heads * latent->value_dim : attended_width(); }
 };
 
 /// The most taps of a short convolution.
@@ -224,6 +250,7 @@ struct DenseFfnSpec {
   bool has_factors = true;  // numbers beside matrices multiply their products; otherwise only those beside NVFP4 do
   bool is_gated = true;     // otherwise down(activation(up x)), and `gate` is what files call up (Vaswani et al., 2017)
   bool gate_in_up = false;  // files have both in one matrix, the gate first
+  float limit = 0;          // of Activation::kSilu: silu(gate) is at most that, and up within it on both sides; 0: none
 };
 
 /// No model has experts in more groups.
@@ -263,6 +290,10 @@ struct ExpertsFfnSpec {
   bool own_norms = false;  // the experts read the stream through a norm of their own, the router through another, and
                            // the mixture's result and that of the expert for every row are normed, then added
   Presence result_scales = Presence::kAbsent;  // a number for each expert, which multiplies its result
+  float sum_scale = 1;                         // of the mixture's result and that of the expert for every row together
+  float limit = 0, shared_limit = 0;           // as DenseFfnSpec, of experts and of the one for every row
+  bool weighs_inputs =
+      false;  // an expert's weight multiplies what it reads in place of its result (Meta, 2025: Llama 4)
 };
 
 /// Stands for the mixer or the feed-forward of a layer that has none, and for which the file has no tensor.

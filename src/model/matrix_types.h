@@ -1,4 +1,4 @@
-// Types that matrices of a model are given as they are loaded.
+// The types that matrices of a model get when they are loaded.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace octavo {
 
-/// Matrices, by their tensors' names, that have another type in memory than in the file.
+/// Types by tensors' names of the matrices that have another type in memory than in the file.
 using MatrixTypes = std::map<std::string, DType, std::less<>>;
 
 }  // namespace octavo

@@ -19,8 +19,8 @@ enum class ModelPart : std::uint8_t {
   kNorms,
   kOutput,
   kOther,
-  kRanking,  // of a head that ranks texts
-  kSkipped   // text needs nothing of it (is_skipped)
+  kRanking,  // a head that ranks texts
+  kSkipped   // not needed for text (is_skipped)
 };
 inline std::string_view name_of(ModelPart part) {
   constexpr std::array<std::string_view, 10> kNames = {"embedding", "attention", "recurrence", "feed-forward",
@@ -28,7 +28,7 @@ inline std::string_view name_of(ModelPart part) {
                                                        "ranking",   "skipped"};
   return kNames[to_size(part)];
 }
-/// The part that a tensor's name alone tells: never kSkipped, and fused Q, K and V count as a delta net's.
+/// The part that a tensor's name alone tells: never kSkipped; fused Q, K and V count as a delta net's.
 inline ModelPart part_of(std::string_view name) {
   if (name.starts_with("cls.")) return ModelPart::kRanking;
   if (name.find("norm") != std::string_view::npos) return ModelPart::kNorms;

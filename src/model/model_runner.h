@@ -18,9 +18,9 @@
 
 namespace octavo {
 
-/// Rows of logits that a runner keeps room for at once.
+/// The most rows of logits that a runner has room for at once.
 inline constexpr int kMaxLogitRows = 64;
-/// Rows of drafted tokens that a batch has at most where layers are recurrent: a runner keeps what they bring.
+/// The most rows of drafted tokens in a batch where layers are recurrent: a runner keeps what they bring.
 inline constexpr int kMaxDraftedRows = 32;
 
 /// The words of the vocabulary that a draft head always looks at: the first ones, which are the commonest where words
@@ -32,44 +32,43 @@ struct GuessedToken {
   static constexpr int kSure = 1024;
 
   std::int32_t token = 0;
-  std::int32_t chance = 0;  // of kSure, as the head has it, among the words that it looked at
+  std::int32_t chance = 0;  // its probability in parts of kSure, as the head has it, among the words that it looked at
 };
 
-/// The outcome of a batch.
+/// The result of a batch.
 struct BatchOutcome {
-  bool is_refused = false;  // there was no memory for it: what it was to write must not be counted on
-  bool is_left = false;     // it is refused because nobody wanted it any more (Batch::is_unwanted)
-  std::uint64_t grown_bytes =
-      0;  // of keys and values that lie in memory which grows; 0: it is all there from the start
-  StepClock::Clock::duration waited = {};         // for steps of others that had the threads meanwhile
-  std::uint64_t expert_bytes = 0;                 // of mixtures: weights of the experts that its rows chose
-  std::span<const std::int32_t> not_finite = {};  // its sequences that no router could place: nothing of their rows
-                                                  // must be counted on. Valid until the next batch
-  std::span<const std::int32_t> spoiled = {};     // its sequences with a row that is not finite in front of the last
+  bool is_refused = false;                 // there was no memory for it: what it was to write must not be counted on
+  bool is_left = false;                    // it was refused because nobody wanted it any more (Batch::is_unwanted)
+  std::uint64_t grown_bytes = 0;           // the size of the growing memory of keys and values; 0: no memory grows
+  StepClock::Clock::duration waited = {};  // the time of other steps that had the threads meanwhile
+  std::uint64_t expert_bytes = 0;          // in mixtures: the bytes of the experts that its rows chose
+  std::span<const std::int32_t> not_finite = {};  // its sequences with expert scores that are not finite: no result
+                                                  // of their rows counts. Valid until the next batch
+  std::span<const std::int32_t> spoiled = {};     // its sequences with a row that is not finite before the last
                                                   // layer with state. Their keys and values may look like numbers, as
                                                   // integers have no others. Valid until the next batch
-  std::span<const GuessedToken> guesses = {};     // of a batch of guesses: those of its sequences, one behind another.
+  std::span<const GuessedToken> guesses = {};     // in a batch of guesses: its sequences' guesses, one after another.
                                                   // Valid until the next batch
 };
 
 /// The facts about a loaded model that a runner knows and the engine asks for.
 struct RunnerInfo {
   StateRoom room = {};          // the layout of sequences' state, and how much of it there is room for
-  int vocab_size = 0;           // logits of a row
-  bool has_draft_head = false;  // or an assistant
+  int vocab_size = 0;           // the number of logits in a row
+  bool has_draft_head = false;  // a draft head, or an assistant
   bool has_assistant = false;   // its guesses write nothing, and begin at hidden rows of the last batch
-  int max_rows = 0;             // rows that one batch can have
-  int max_context = 0;  // tokens one sequence may have: the least of the model's, the option's and what the room holds
-  int width = 0;        // of hidden rows
-  Pooling head_pooling = Pooling::kLast;  // of the row that a ranking head reads
-  int num_token_types = 0;                // parts of a pair of texts that the model tells apart; 0: none
+  int max_rows = 0;             // the most rows of a batch
+  int max_context = 0;          // the most tokens of a sequence: the least of the model's, the option's and what fits
+  int width = 0;                // the width of hidden rows
+  Pooling head_pooling = Pooling::kLast;  // the pooling that makes the row that a ranking head reads
+  int num_token_types = 0;                // the number of texts of a pair that the model distinguishes; 0: none
   std::string device = "cpu";             // or another one, and what it computes
-  bool device_has_all = false;            // the other one computes all layers and the output matrix
-  bool is_encoder = false;                // a sequence is computed in one step, which leaves nothing
+  bool device_has_all = false;            // whether the other device computes all layers and the output matrix
+  bool is_encoder = false;                // whether a sequence is computed in one step, which leaves no state
   std::uint64_t weight_bytes = 0;
-  std::uint64_t mapped_weight_bytes = 0;     // of these: in the mapped file
-  std::uint64_t weight_bytes_per_token = 0;  // that one token alone reads
-  std::uint64_t kv_memory_bytes = 0;         // the budget of the room: the options', or what it was without one
+  std::uint64_t mapped_weight_bytes = 0;     // the part of them in the mapped file
+  std::uint64_t weight_bytes_per_token = 0;  // the bytes that a single token reads
+  std::uint64_t kv_memory_bytes = 0;         // the budget of the room: the option's, or the default
   WeightsHash content_hash = {};
 };
 
@@ -77,33 +76,33 @@ class ModelRunner {
  public:
   virtual ~ModelRunner() = default;
 
-  /// Stays as it is.
+  /// What is known about the runner; it never changes.
   virtual const RunnerInfo& info() const = 0;
-  /// What has failed for good, in a clause, so that all batches are refused; empty: nothing.
+  /// What has failed for good, as a clause; then all batches are refused. Empty: nothing.
   virtual std::string_view fault() const { return {}; }
 
   /// The memory of the room's blocks and snapshots; it stays where it is. Null: some of it lies on another device, or
   /// it grows (the contiguous layout).
   virtual BlockMemory* block_memory() { return nullptr; }
 
-  /// Begins a batch, which stays as it is until wait() returns: advances states by rows that were drafted, also where
-  /// the batch is refused then; gives memory back, makes the block copies, then runs
-  /// all layers over its rows, if there are any, and writes their K and V into the blocks that it names.
+  /// Begins a batch, which must stay as it is until wait() returns: advances states by drafted rows that were right
+  /// (even if the batch is then refused), gives memory back, makes the block copies, then runs all layers over its
+  /// rows, if there are any, and writes their K and V into the blocks that it names.
   virtual void begin(const Batch& batch) = 0;
-  /// The same with guesses in place of all layers.
+  /// Begins a batch of guesses, in which the draft head or the assistant takes the place of the layers.
   virtual void begin(const GuessBatch& batch) = 0;
-  /// Once after each begin(): until all of that is done.
+  /// Waits until the batch is done; to be called once after each begin().
   virtual BatchOutcome wait() = 0;
 
   /// Logits of the last batch's `logit_rows[first .. first + count)`, float32 [count, vocab_size]; count is at most
   /// kMaxLogitRows. Valid until begin() or this is called again: a draft is verified by rows that came before.
   virtual std::span<const float> logits(int first, int count) = 0;
 
-  /// Rows that logits are made of, for vectors of texts: the same rows behind the model's last norm, float32 [count,
+  /// The rows that logits are made of, for vectors of texts: the same rows after the model's last norm, float32 [count,
   /// width]. Valid until the next call; logits stay as they are, here and below.
   virtual std::span<const float> hidden_rows(int first, int count) = 0;
   /// The result of the model's head for a pooled row, float32 [width]: its vector, [info().embedding.width], or with
-  /// `ranks` the scores, one a label. Valid until the next call.
+  /// `ranks` the scores, one for each label. Valid until the next call.
   virtual std::span<const float> apply_head(std::span<const float> pooled, bool ranks) = 0;
 };
 

@@ -18,7 +18,7 @@ KvNeed need_of(const StateLayout& layout, std::int64_t num_tokens) {
   return need;
 }
 
-/// The layout of a model that was read from a file, whose family has checked its specs.
+/// The layout of a model that was read from a file; its family has checked its specs.
 StateLayout checked_layout(const ModelConfig& config, KvType type, int block_size) {
   Result<StateLayout> layout = state_layout(config, type, KvLayout::kPaged, block_size);
   OCTAVO_CHECK(layout.has_value(), "{}", layout.error().message);
@@ -32,7 +32,7 @@ Result<StateLayout> state_layout(const ModelConfig& config, KvType type, KvLayou
   std::vector<std::size_t> recurrent_bytes;
   for (const LayerSpec& layer : config.layers) {
     layers.push_back(layer.kv_shape());
-    if (config.is_encoder) {  // each layer writes over what the one before has read
+    if (config.is_encoder) {  // each layer overwrites the KV of the layer before
       layers.back()->window = 0;
       if (layers.size() > 1) layers.back()->borrows_from = 0;
     }

@@ -10,30 +10,28 @@
 
 namespace octavo {
 
-/// Layers of the layout are the model's and the draft head's, whose keys and values stand beside a recurrent state: the
-/// hidden row of the sequence's last token. All layers of an encoder have one place, as a step leaves nothing. Error: a
-/// layer borrows from one that does not fit.
+/// The layout of a sequence's state. Its layers are those of the model and of the draft head; the head's keys and
+/// values have a recurrent state beside them: the hidden row of the sequence's last token. All layers of an encoder
+/// share one place, as a step leaves nothing. Error: a layer borrows from one that does not fit.
 Result<StateLayout> state_layout(const ModelConfig& config, KvType type, KvLayout layout, int block_size);
 
-/// Memory that the state of a model's sequence takes, in bytes.
+/// The memory that the state of a model's sequence takes, in bytes.
 struct KvNeed {
-  std::uint64_t bytes_per_token = 0;  // in every layer
-  std::uint64_t bytes = 0;            // of one sequence, in whole blocks; windowed layers keep their window and a step;
-                                      // and of its recurrent state
-  std::uint64_t recurrent_bytes = 0;  // of these: its recurrent state, whatever its length
+  std::uint64_t bytes_per_token = 0;  // in all layers together
+  std::uint64_t bytes = 0;  // for one sequence, in whole blocks; windowed layers keep their window and a step;
+                            // its recurrent state included
+  std::uint64_t recurrent_bytes = 0;  // its recurrent state, whatever its length
 };
 KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens);
 
-/// Keys and values of one token in a layer that attends, in bytes.
+/// The bytes of one token's keys and values in a layer that attends.
 std::uint64_t kv_bytes_of_token(const KvLayerShape& shape, KvType type);
 
-/// The KV memory that is taken unless it is named: half of what the weights leave. Packed weights are in memory
-/// already; mapped ones will want their pages. If these do not fit anyway the file is read again and again, and the
-/// cache gets an eighth.
+/// The default KV memory: half of what the weights leave. Packed weights are in memory already; mapped ones will want
+/// their pages. If these do not fit anyway, the file is read again and again, and the cache gets an eighth.
 std::uint64_t default_kv_memory(std::uint64_t available_bytes, std::uint64_t mapped_weight_bytes);
 
-/// The most tokens that one sequence may have within a KV memory of `budget` bytes; at most what the model was trained
-/// for.
+/// The most tokens of a sequence within a KV memory of `budget` bytes, but no more than the model was trained for.
 int largest_context(const ModelConfig& config, KvType type, int block_size, std::uint64_t budget);
 
 }  // namespace octavo

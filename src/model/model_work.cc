@@ -61,7 +61,9 @@ Work& same_or_added(std::vector<Work>& all, const Work& like, const Key& key) {
   return same != all.end() ? *same : all.emplace_back(like);
 }
 
-std::pair<int, bool> key_of_attention(const AttentionWork& work) { return {work.window, work.only_logit_rows}; }
+std::tuple<int, bool, bool> key_of_attention(const AttentionWork& work) {
+  return {work.window, work.is_chunked, work.only_logit_rows};
+}
 
 std::tuple<int, int, bool> key_of_experts(const ExpertsWork& work) {
   return {work.num_experts, work.num_chosen, work.only_logit_rows};
@@ -78,6 +80,16 @@ std::uint64_t multiply_adds_of_state(const ShortConvSpec& spec) {
 
 std::uint64_t multiply_adds_of_state(const MambaSpec& spec) {
   return 3 * to_size(spec.state_dim) * to_size(spec.inner_width());  // the decay, what is added, along c
+}
+
+/// Tokens that the rows in front of position `end` see, added up: 1, 2, 3 and so on, up to the window, where they stay
+/// or begin anew.
+double tokens_seen_before(const AttentionWork& layers, int end) {
+  const auto growing = [](double rows) { return rows * (rows + 1) / 2; };
+  const int window = layers.window;
+  if (window == 0 || end <= window) return growing(end);
+  if (layers.is_chunked) return end / window * growing(window) + growing(end % window);
+  return growing(window) + (static_cast<double>(end) - window) * window;
 }
 
 /// A row sees one thing, the state, which is read and written.
@@ -113,12 +125,13 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
     if (const ShortConvSpec* convolution = config.layer(i).short_conv()) add_recurrence(*convolution, all);
     if (const MambaSpec* mamba = config.layer(i).mamba()) add_recurrence(*mamba, all);
     if (attention == nullptr) continue;
-    const AttentionWork like{.window = attention->window, .only_logit_rows = i >= last};
+    const AttentionWork like{
+        .window = attention->window, .is_chunked = attention->is_chunked, .only_logit_rows = i >= last};
     AttentionWork& same = same_or_added(all, like, key_of_attention);
     same.num_layers += 1;
     same.kv_bytes += kv_bytes_of_token(*attention->kv_shape(), kv_type);
     same.float_multiply_adds +=  // scores, and sums of values
-        static_cast<std::uint64_t>(attention->q_width()) + static_cast<std::uint64_t>(attention->result_width());
+        static_cast<std::uint64_t>(attention->q_width()) + static_cast<std::uint64_t>(attention->attended_width());
   }
   return all;
 }
@@ -166,7 +179,7 @@ std::uint64_t weight_bytes_per_token(const WeightList& weights, bool is_packed) 
     if (const auto* experts = std::get_if<ExpertsFfnTensors<ListedForm>>(&layer.feed_forward))
       unread += to_size(weights.matrix(experts->gate.index).count - experts->num_chosen) *
                 bytes_of_an_expert(weights, *experts, is_packed);
-  return need.vector_bytes + (is_packed ? need.packed_bytes : need.mapped_bytes) - unread;
+  return need.bytes(is_packed) - unread;
 }
 
 RowRange attending_rows(const AttentionWork& layers, RowRange rows, int num_logits) {
@@ -174,11 +187,8 @@ RowRange attending_rows(const AttentionWork& layers, RowRange rows, int num_logi
   return {.first = rows.first + rows.count - num_logits, .count = num_logits};
 }
 
-double tokens_seen(int first, int count, int window) {
-  const double rows = count;
-  if (window == 0) return rows * (first + 1.0) + rows * (rows - 1) / 2;
-  const int growing = std::clamp(window - first - 1, 0, count);  // rows that see all before them, and fewer than window
-  return tokens_seen(first, growing, 0) + (rows - growing) * window;
+double tokens_seen(const AttentionWork& layers, RowRange rows) {
+  return tokens_seen_before(layers, rows.first + rows.count) - tokens_seen_before(layers, rows.first);
 }
 
 }  // namespace octavo

@@ -25,6 +25,7 @@ struct MatrixWork {
 struct AttentionWork {
   int num_layers = 0;
   int window = 0;                         // tokens that a row sees, its own included; 0: all before it
+  bool is_chunked = false;                // it sees its own chunk of `window` tokens
   bool only_logit_rows = false;           // the last layer: rows whose logits are not needed only leave K and V there
   std::uint64_t kv_bytes = 0;             // keys and values of one token, in all these layers
   std::uint64_t float_multiply_adds = 0;  // of one row with one token that it sees, in all these layers
@@ -74,7 +75,7 @@ struct RowRange {
 /// The ones of `rows` that attend in these layers; logits of the last `num_logits` of them are needed.
 RowRange attending_rows(const AttentionWork& layers, RowRange rows, int num_logits);
 
-/// Tokens that rows at positions first .. first + count - 1 see, added up; a window of 0 is none.
-double tokens_seen(int first, int count, int window);
+/// Tokens that these rows see, added up.
+double tokens_seen(const AttentionWork& layers, RowRange rows);
 
 }  // namespace octavo

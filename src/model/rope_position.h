@@ -1,4 +1,4 @@
-// The position that rotations read of a row.
+// The position of a row for rotations.
 //
 // Plain value; any thread.
 #pragma once
@@ -7,13 +7,13 @@
 
 namespace octavo {
 
-/// One number in texts. The rows of a picture all have the time at which it begins, and each its row and its column in
-/// the picture's grid, counted on from there, for models whose rotations have parts (RopeSections).
+/// In texts this is one number. The rows of a picture all have the time at which it begins, and each has its row and
+/// its column in the picture's grid, counted on from there, for models whose rotations have parts (RopeSections).
 struct RopePosition {
   std::int32_t time = 0, row = 0, column = 0;
 
   constexpr RopePosition() = default;
-  constexpr RopePosition(std::int32_t position)  // NOLINT(google-explicit-constructor): that of a text
+  constexpr RopePosition(std::int32_t position)  // the position of a text's token
       : time(position), row(position), column(position) {}
   constexpr RopePosition(std::int32_t begin, std::int32_t grid_row, std::int32_t grid_column)
       : time(begin), row(begin + grid_row), column(begin + grid_column) {}

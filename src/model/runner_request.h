@@ -1,4 +1,4 @@
-// The options and the parts that a runner is made from, the same for every device.
+// What a runner is made from, the same for every device.
 #pragma once
 
 #include <optional>
@@ -12,23 +12,23 @@
 
 namespace octavo {
 
-/// An assistant to be loaded, which was attached to the model (model/assistant.h).
+/// An assistant to load, which was attached to the model (model/assistant.h).
 struct AssistantRequest {
   const ModelSource& source;
   ModelConfig config;
-  WeightList weights;  // of the source, by the config
+  WeightList weights;  // the source's weights by the config
 };
 
-/// A model to be loaded. The source, the pool and the budget must outlive the runner, the source only where weights
-/// stay in it, and so must the assistant's.
+/// A model to load. The pool and the budget must outlive the runner, and so must the sources of the model and of the
+/// assistant while weights stay in them.
 struct RunnerRequest {
   const ModelSource& source;
   ModelConfig config;
-  WeightList weights;                // of the source, by the config
-  EngineOptions options;             // the engine's, which were checked
+  WeightList weights;                // the source's weights by the config
+  EngineOptions options;             // the engine's options, already checked
   IsaLevel isa = IsaLevel::kScalar;  // the level that the options name
-  ThreadPool& pool;         // on which steps run and weights are packed, between the steps of others that share it
-  MemoryBudget& kv_budget;  // counts the KV memory as long as the runner lives
+  ThreadPool& pool;                  // for steps, and for packing weights between the steps of others that share it
+  MemoryBudget& kv_budget;           // counts the KV memory as long as the runner lives
   std::optional<AssistantRequest> assistant = {};
 };
 

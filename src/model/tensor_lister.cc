@@ -1,6 +1,8 @@
 // How the tensors of a file become entries of a list, by name and shape.
 #include "model/tensor_lister.h"
 
+#include <fmt/ranges.h>
+
 #include "base/text.h"
 #include "model/weight_need.h"
 #include "source/tensor_names.h"
@@ -63,6 +65,17 @@ Result<void> TensorLister::scale(const std::string& weights, int count, WeightIn
   return {};
 }
 
+Result<const SourceTensor*> TensorLister::find_several(const std::string& name, int count, std::string_view what,
+                                                       std::int64_t rows, std::int64_t cols) {
+  const SourceTensor* tensor = source_.find_tensor(name);
+  if (tensor != nullptr &&
+      (tensor->dims.size() != 3 || tensor->tensor.cols != cols || static_cast<std::int64_t>(tensor->dims[1]) != rows ||
+       tensor->dims[2] != static_cast<std::uint64_t>(count)))
+    return fail("{}: tensor {} has the dimensions {}, expected {}, {}, {}: {} {} by the metadata of {}", source_.name(),
+                name, fmt::join(tensor->dims, ", "), cols, rows, count, count, what, config_.architecture);
+  return find(name, rows * count, cols, Presence::kRequired);
+}
+
 Result<void> TensorLister::vectors(const std::string& name, std::int64_t count, std::int64_t size, Presence presence,
                                    WeightIndex& target) {
   OCTAVO_TRY(const SourceTensor* tensor, find(name, count, size, presence));
@@ -106,6 +119,13 @@ Result<void> TensorLister::check_all_used() const {
       return fail("{}: tensor {} is not part of architecture {} as Octavo knows it", source_.name(), quote(tensor.name),
                   config_.architecture);
   return {};
+}
+
+Result<void> TensorLister::of_heads(const std::string& name, int num_heads, std::int64_t rows, std::int64_t cols,
+                                    ExpertsIndex& target) {
+  OCTAVO_TRY(const SourceTensor* tensor, find_several(name, num_heads, "heads", rows, cols));
+  target.index = add({.source = tensor, .type = type_of(*tensor), .rows = rows, .cols = cols, .count = num_heads});
+  return scale(name, num_heads, target.index, tensor->tensor.type == DType::kNVFP4);
 }
 
 }  // namespace octavo

@@ -39,6 +39,12 @@ class TensorLister {
     WeightIndex* target;
   };
   Result<void> parts(const std::string& name, std::initializer_list<Part> all, bool has_factor = true);
+  /// A tensor of `count` matrices, which are `what`.
+  Result<const SourceTensor*> find_several(const std::string& name, int count, std::string_view what, std::int64_t rows,
+                                           std::int64_t cols);
+  /// A matrix for each head.
+  Result<void> of_heads(const std::string& name, int num_heads, std::int64_t rows, std::int64_t cols,
+                        ExpertsIndex& target);
   Result<void> scale(const std::string& weights, int count, WeightIndex matrix, bool is_factor = true);
   Result<void> vector(const std::string& name, std::int64_t size, Presence presence, WeightIndex& target) {
     return vectors(name, 1, size, presence, target);

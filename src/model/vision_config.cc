@@ -30,14 +30,14 @@ Result<std::array<float, 3>> read_channels(const ModelKeys& keys, std::string_vi
   return channels;
 }
 
-/// A number of pixels, as the tokens that show them; 0 where the file has no such key.
+/// Reads a number of pixels as the number of tokens that cover them; 0 where the file has no such key.
 Result<int> read_tokens(const ModelKeys& keys, const VisionConfig& config, std::string_view suffix) {
   if (!keys.has(suffix)) return 0;
   OCTAVO_TRY(const int pixels, keys.size(suffix, std::numeric_limits<int>::max()));
   return std::max(1, pixels / (config.token_side() * config.token_side()));
 }
 
-/// The patches of a picture, and the square of learned positions.
+/// Reads the patches of a picture, and the square of learned positions.
 Result<void> read_patches(const ModelKeys& keys, VisionConfig& config) {
   OCTAVO_TRY(config.patch_side, keys.size("patch_size", kMostPatchSide));
   OCTAVO_TRY(config.merge_side, keys.size("spatial_merge_size", kMostMergeSide));
@@ -53,7 +53,7 @@ Result<void> read_patches(const ModelKeys& keys, VisionConfig& config) {
   return {};
 }
 
-/// The layer of an encoder whose rows are rotated by two coordinates: half of the frequencies by each.
+/// Reads the layer of an encoder, whose rows are rotated by two coordinates, half of the frequencies by each.
 Result<LayerSpec> read_layer(const ModelKeys& keys, const VisionConfig& config) {
   AttentionSpec attention{
       .is_causal = false, .rope = {}, .qkv_bias = Presence::kOptional, .output_bias = Presence::kOptional};
@@ -81,7 +81,7 @@ Result<LayerSpec> read_layer(const ModelKeys& keys, const VisionConfig& config) 
   return LayerSpec{.mixer = attention, .feed_forward = dense};
 }
 
-/// The key says it, and files without it have the tensors.
+/// Reads the layers of DeepStack by a key, or by their tensors in files without the key.
 Result<void> read_deepstack(const ModelKeys& keys, VisionConfig& config) {
   constexpr std::string_view kFlags = "is_deepstack_layers";
   std::vector<bool> has_merger(config.layers.size());
@@ -101,7 +101,7 @@ Result<void> read_deepstack(const ModelKeys& keys, VisionConfig& config) {
   return {};
 }
 
-/// Qwen3-VL, Qwen 3.5 and later.
+/// Reads the merger of Qwen3-VL, Qwen 3.5 and later models.
 Result<void> read_qwen3vl_merger(const ModelKeys& keys, VisionConfig& config) {
   OCTAVO_TRY_VOID(read_patches(keys, config));
   OCTAVO_TRY(const LayerSpec layer, read_layer(keys, config));
@@ -121,7 +121,7 @@ struct Family {
 
 constexpr Family kFamilies[] = {{"qwen3vl_merger", read_qwen3vl_merger}};
 
-/// A file that has sound too names the family of each.
+/// Reads the family of the encoder of pictures: a file that has one of sound too names both.
 Result<std::string_view> read_family(const ModelSource& source) {
   if (source.find(vision_names::kFamily) != nullptr) return source.get_string(vision_names::kFamily);
   if (source.find(vision_names::kFamilyBesideSound) != nullptr)

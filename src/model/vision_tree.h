@@ -1,4 +1,4 @@
-// The weights of a vision encoder by their use: a tree like that of a model (weight_tree.h), in the same forms.
+// The weights of a vision encoder by their use: a tree like a model's (weight_tree.h), in the same forms.
 #pragma once
 
 #include <tuple>
@@ -11,7 +11,7 @@ namespace octavo {
 /// The tensors that make tokens of joined patches: down(gelu(up norm(x))). Biases may be absent.
 template <class Form>
 struct MergerTensors {
-  typename Form::Vector norm{}, norm_bias{};  // [width] of each patch, or [merged width] behind the joining
+  typename Form::Vector norm{}, norm_bias{};  // [width] on each patch, or [merged width] after the joining
   typename Form::Matrix up{};                 // [merged width, merged width]
   typename Form::Vector up_bias{};            // [merged width]
   typename Form::Matrix down{};               // [text width, merged width]
@@ -38,7 +38,7 @@ struct VisionLayerTensors {
   }
 };
 
-/// The tensors of a VisionConfig but for its patches' matrix, which files have in parts.
+/// The tensors of a VisionConfig without the matrix of patches, which files have in parts.
 template <class Form>
 struct VisionTensors {
   typename Form::Vector patch_bias{};  // [width]; may be absent

@@ -27,13 +27,13 @@ class VisionLister {
  private:
   Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
   Result<void> vector(const std::string& name, std::int64_t size, Presence presence, WeightIndex& target);
-  /// Rows `first` .. of a tensor with `all` of them; its bias likewise.
+  /// The rows from `first` on of a tensor with `all` rows; the same for its bias.
   struct Part {
     std::int64_t first, all;
   };
   Result<void> matrix(std::string_view stem, std::int64_t rows, std::int64_t cols, Part part, WeightIndex& target,
                       WeightIndex& bias);
-  /// A matrix with the bias that it may have.
+  /// Lists a matrix with the bias that it may have.
   Result<void> linear(std::string_view stem, std::int64_t rows, std::int64_t cols, WeightIndex& target,
                       WeightIndex& bias) {
     return matrix(stem, rows, cols, {.first = 0, .all = rows}, target, bias);
@@ -91,7 +91,7 @@ Result<void> VisionLister::norm(std::string_view stem, std::int64_t size, Weight
   return vector(bias_of(stem), size, Presence::kOptional, bias);
 }
 
-/// A kernel is a matrix whose rows lie in pieces: a dimension for each axis of the patch.
+/// Lists the kernels of patches, matrices whose rows lie in pieces: a dimension for each axis of the patch.
 Result<void> VisionLister::list_patches() {
   const std::string_view names[] = {vision_names::kPatches, vision_names::kLaterPatches};
   for (std::size_t i = 0; i < std::size(names); ++i) {
@@ -113,7 +113,7 @@ Result<void> VisionLister::list_patches() {
   return {};
 }
 
-/// Q, K and V, in a tensor each or their rows below each other in one.
+/// Lists Q, K and V, which have a tensor each, or are the rows of one.
 Result<void> VisionLister::list_attention(int layer, const AttentionSpec& spec, AttentionTensors<ListedForm>& w) {
   const auto name = [layer](std::string_view stem) { return vision_names::of_layer(layer, stem); };
   const std::string fused = name(vision_names::kQkv);

@@ -12,16 +12,17 @@
 namespace octavo {
 
 struct VisionWeightList {
-  /// Errors name the tensor: missing, of a wrong shape, or not part of the family. Tensors of sound are skipped.
+  /// Makes the list. Errors name the tensor: it is missing, of a wrong shape, or not part of the family. Tensors of
+  /// sound are skipped.
   static Result<VisionWeightList> create(const ModelSource& source, const VisionConfig& config);
 
-  /// Memory that the weights take, in bytes.
+  /// The bytes of memory that the weights take.
   std::uint64_t bytes(const VisionConfig& config) const;
 
   std::vector<ListedMatrix> matrices;  // in the order in which they are loaded
-  std::vector<ListedVector> vectors;   // the same
-  /// [width, patch_width] of each of two consecutive frames, whose products are added; the second may be absent. A
-  /// picture is two equal frames.
+  std::vector<ListedVector> vectors;   // in the order in which they are loaded
+  /// [width, patch_width] for each of two consecutive frames, whose products are added; the second may be absent. A
+  /// picture counts as two equal frames.
   std::array<const SourceTensor*, 2> patch_kernels = {};
   VisionTensors<ListedForm> tensors;
 };

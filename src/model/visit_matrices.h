@@ -10,12 +10,19 @@ namespace octavo {
 /// Calls visit(matrix, of_state) for each matrix that a row meets in a layer; `of_state`: what it computes stays for
 /// later rows. As many experts are visited as a row chooses.
 template <class Form, class Visit>
+void visit_matrices(const LatentTensors<Form>& w, const Visit& visit) {
+  if (is_present(w.q_down)) visit(w.q_down, false);
+  for (int head = 0; head < w.num_heads; ++head)
+    for (const auto* matrices : {&w.keys, &w.values}) visit(matrices->of(head), false);
+}
+template <class Form, class Visit>
 void visit_matrices(const AttentionTensors<Form>& w, const Visit& visit) {
   visit(w.q, false);
   if (is_present(w.k)) visit(w.k, true);
   if (is_present(w.v)) visit(w.v, true);
   if (is_present(w.gate)) visit(w.gate, false);
   visit(w.o, false);
+  visit_matrices(w.latent, visit);
 }
 template <class Form, class Visit>
 void visit_matrices(const DeltaTensors<Form>& w, const Visit& visit) {

@@ -1,8 +1,6 @@
 // The tensors of each part of a model, by its specs.
 #include "model/weight_list.h"
 
-#include <fmt/ranges.h>
-
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -35,13 +33,18 @@ class WeightLister : private TensorLister {
   Result<void> qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
   Result<void> fused_qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
   Result<void> qkv_biases(int layer, const AttentionSpec& spec, AttentionWeights& w);
+  /// Q, the latent, and what the heads make of it.
+  Result<void> latent(int layer, const AttentionSpec& spec, AttentionWeights& w);
+  Result<void> joint_products(int layer, const AttentionSpec& spec, AttentionWeights& w);
   /// `name`: of the weights. A bias has the same stem.
   Result<void> experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows, std::int64_t cols,
                        ExpertsIndex& target);
   /// Gate and up of all experts, in a tensor each or in one.
   Result<void> gate_and_up(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
   Result<const SourceTensor*> find_experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
-                                           std::int64_t cols);
+                                           std::int64_t cols) {
+    return find_several(name, spec.num_experts, "experts", rows, cols);
+  }
   Result<void> list_shared(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
   Result<void> list_own_norms(int layer, ExpertsFfnWeights& w);
   Result<void> list_layer(int layer, LayerWeights& w);
@@ -65,18 +68,6 @@ class WeightLister : private TensorLister {
   Result<void> list_head();
   Result<void> list_rope_factors();
 };
-
-Result<const SourceTensor*> WeightLister::find_experts(const std::string& name, const ExpertsFfnSpec& spec,
-                                                       std::int64_t rows, std::int64_t cols) {
-  const int count = spec.num_experts;
-  const SourceTensor* tensor = source_.find_tensor(name);
-  if (tensor != nullptr &&
-      (tensor->dims.size() != 3 || tensor->tensor.cols != cols || static_cast<std::int64_t>(tensor->dims[1]) != rows ||
-       tensor->dims[2] != static_cast<std::uint64_t>(count)))
-    return fail("{}: tensor {} has the dimensions {}, expected {}, {}, {}: {} experts by the metadata of {}",
-                source_.name(), name, fmt::join(tensor->dims, ", "), cols, rows, count, count, config_.architecture);
-  return find(name, rows * count, cols, Presence::kRequired);
-}
 
 Result<void> WeightLister::experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
                                    std::int64_t cols, ExpertsIndex& target) {
@@ -137,6 +128,7 @@ Result<void> WeightLister::list_mixer(int layer, const AttentionSpec& spec, Laye
 
 Result<void> WeightLister::qkv(int layer, const AttentionSpec& spec, AttentionWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  if (spec.latent) return latent(layer, spec, w);
   if (source_.find_tensor(name(tensor_names::kQkv)) != nullptr) return fused_qkv(layer, spec, w);
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kQ), spec.q_rows(), config_.width, w.q));
   if (!spec.borrows_from) {
@@ -144,6 +136,51 @@ Result<void> WeightLister::qkv(int layer, const AttentionSpec& spec, AttentionWe
     if (!spec.v_is_k) OCTAVO_TRY_VOID(matrix(name(tensor_names::kV), spec.v_width(), config_.width, w.v));
   }
   return qkv_biases(layer, spec, w);
+}
+
+Result<void> WeightLister::latent(int layer, const AttentionSpec& spec, AttentionWeights& w) {
+  const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  const LatentSpec& l = *spec.latent;
+  if (l.q_rank > 0) {
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kQDown), l.q_rank, config_.width, w.latent.q_down, false));
+    OCTAVO_TRY_VOID(vector(name(tensor_names::kQDownNorm), l.q_rank, Presence::kRequired, w.latent.q_norm));
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kQUp), spec.q_rows(), l.q_rank, w.q, false));
+  } else {
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kQ), spec.q_rows(), config_.width, w.q, false));
+  }
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kLatent), spec.k_width(), config_.width, w.k, false));
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kLatentNorm), l.rank, Presence::kRequired, w.latent.norm));
+  w.latent.num_heads = spec.num_heads;
+  if (l.is_joint) return joint_products(layer, spec, w);
+  OCTAVO_TRY_VOID(of_heads(name(tensor_names::kLatentKeys), spec.num_heads, l.rank, l.plain_dim, w.latent.keys));
+  return of_heads(name(tensor_names::kLatentValues), spec.num_heads, l.value_dim, l.rank, w.latent.values);
+}
+
+/// The rows that make keys are needed by columns. Blocks of quantized weights cannot be turned: they become halves,
+/// which round them less than they are rounded already.
+Result<void> WeightLister::joint_products(int layer, const AttentionSpec& spec, AttentionWeights& w) {
+  const LatentSpec& l = *spec.latent;
+  const std::int64_t rows_of_head = std::int64_t{l.plain_dim} + l.value_dim;
+  const std::string name = tensor_names::of_layer(layer, tensor_names::kLatentKeysAndValues);
+  OCTAVO_TRY(const SourceTensor* tensor, find(name, spec.num_heads * rows_of_head, l.rank, Presence::kRequired));
+  if (tensor->tensor.type == DType::kNVFP4)
+    return fail("{}: tensor {} holds the keys and values of heads in one, which is not supported in {}", source_.name(),
+                name, dtype_info(tensor->tensor.type).name);
+  w.latent.keys.index = add({.source = tensor,
+                             .type = is_plain_float(tensor->tensor.type) ? tensor->tensor.type : DType::kF16,
+                             .rows = l.rank,
+                             .cols = l.plain_dim,
+                             .count = spec.num_heads,
+                             .row_step = rows_of_head,
+                             .is_transposed = true});
+  w.latent.values.index = add({.source = tensor,
+                               .type = type_of(*tensor),
+                               .rows = l.value_dim,
+                               .cols = l.rank,
+                               .count = spec.num_heads,
+                               .first_row = l.plain_dim,
+                               .row_step = rows_of_head});
+  return {};
 }
 
 /// A layer that borrows takes Q alone.
@@ -390,7 +427,11 @@ Result<void> WeightLister::list_assistant(AssistantTensors<ListedForm>& w) {
 }
 
 /// One tensor for all layers whose positions it changes.
+/// As many as the widest rotation has pairs; a layer takes the first of them.
 Result<void> WeightLister::list_rope_factors() {
+  int most = 0;
+  for (const LayerSpec& layer : config_.layers)
+    if (layer.attention() != nullptr) most = std::max(most, layer.attention()->rope.num_rotated);
   for (const LayerSpec& layer : config_.layers) {
     const AttentionSpec* attention = layer.attention();
     if (attention == nullptr || attention->rope.factors == Presence::kAbsent) continue;
@@ -398,8 +439,7 @@ Result<void> WeightLister::list_rope_factors() {
     const std::string_view name = list == RopeFactors::kOfShortContexts  ? tensor_names::kShortRopeFactors
                                   : list == RopeFactors::kOfLongContexts ? tensor_names::kLongRopeFactors
                                                                          : tensor_names::kRopeFactors;
-    return vector(std::string(name), attention->rope.num_rotated / 2, attention->rope.factors,
-                  list_.tensors.rope_factors);
+    return vector(std::string(name), most / 2, attention->rope.factors, list_.tensors.rope_factors);
   }
   return {};
 }

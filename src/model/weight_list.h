@@ -47,11 +47,14 @@ struct ListedMatrix {
   int count = 1;                    // experts
   std::int64_t first_row = 0;       // of the tensor's
   std::int64_t row_step = 0;        // from one to the next in the tensor; 0: as many as each has
+  bool is_transposed = false;       // each lies in the tensor by columns: `cols` rows there, of `rows` weights
   WeightIndex scale = {};           // [count] a factor of all weights of each, or of its products; none: 1
   WeightIndex bias = {};            // [count][rows] of experts, added to products; may be absent
 
-  std::int64_t row_of(int number) const { return first_row + number * (row_step == 0 ? rows : row_step); }
-  std::size_t file_bytes() const { return to_size(count * rows) * source->tensor.row_bytes(); }
+  std::int64_t row_of(int number) const { return first_row + number * (row_step == 0 ? file_rows() : row_step); }
+  std::size_t file_bytes() const { return to_size(count * file_rows()) * source->tensor.row_bytes(); }
+  /// Rows of the tensor that each has.
+  std::int64_t file_rows() const { return is_transposed ? cols : rows; }
   /// Its products read activations in int8.
   bool is_quantized() const { return !is_plain_float(type); }
   /// The bytes of one of them as files have them.

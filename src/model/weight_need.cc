@@ -53,8 +53,10 @@ WeightNeed weight_need(const WeightList& list) {
   WeightNeed need;
   for (const ListedVector& v : list.vectors) need.vector_bytes += sizeof(float) * vector_floats(v.num_floats());
   for (const ListedMatrix& m : list.matrices) {
-    need.packed_bytes += to_size(m.count) * packed_bytes(m.type, m.rows, m.cols);
-    need.mapped_bytes += m.file_bytes();
+    const std::size_t bytes = to_size(m.count) * packed_bytes(m.type, m.rows, m.cols);
+    need.packed_bytes += bytes;
+    if (m.is_transposed) need.turned_bytes += bytes;
+    if (!m.is_transposed) need.mapped_bytes += m.file_bytes();
   }
   return need;
 }

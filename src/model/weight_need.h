@@ -30,7 +30,12 @@ constexpr std::size_t vector_floats(std::size_t size) {
 struct WeightNeed {
   std::uint64_t packed_bytes = 0;  // matrices in panels
   std::uint64_t mapped_bytes = 0;  // the same matrices left in the file
+  std::uint64_t turned_bytes = 0;  // in panels, those that lie in the file by columns: they are never left there
   std::uint64_t vector_bytes = 0;
+
+  std::uint64_t bytes(bool is_packed) const {
+    return vector_bytes + (is_packed ? packed_bytes : mapped_bytes + turned_bytes);
+  }
 };
 WeightNeed weight_need(const WeightList& list);
 /// Errors are those of WeightList::create().

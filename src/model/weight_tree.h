@@ -13,6 +13,22 @@
 
 namespace octavo {
 
+/// The tensors that an AttentionSpec has for its LatentSpec; absent where it has none.
+template <class Form>
+struct LatentTensors {
+  typename Form::Matrix q_down{};   // [q_rank, width]; absent: Q is made of the stream's row
+  typename Form::Vector q_norm{};   // [q_rank]; absent likewise
+  typename Form::Vector norm{};     // [rank]
+  typename Form::Experts keys{};    // [num_heads][rank, plain_dim]: a head's keys, transposed
+  typename Form::Experts values{};  // [num_heads][value_dim, rank]
+  int num_heads = 0;
+
+  static constexpr auto members() {
+    using W = LatentTensors;
+    return std::tuple(&W::q_down, &W::q_norm, &W::norm, &W::keys, &W::values, &W::num_heads);
+  }
+};
+
 /// The tensors of an AttentionSpec. Vectors are absent where a model has none; k and v where a layer borrows, v where
 /// it is k.
 template <class Form>
@@ -27,11 +43,12 @@ struct AttentionTensors {
   typename Form::Matrix gate{};         // [gate_rows, width]; may be absent
   typename Form::Matrix o{};            // [width, result_width]
   typename Form::Vector o_bias{};       // [width]
+  LatentTensors<Form> latent{};         // then q is [q_rows, q_rank or width], and k the latent's, without a v
 
   static constexpr auto members() {
     using W = AttentionTensors;
     return std::tuple(&W::q, &W::k, &W::v, &W::q_bias, &W::k_bias, &W::v_bias, &W::q_norm, &W::k_norm, &W::sinks,
-                      &W::gate, &W::o, &W::o_bias);
+                      &W::gate, &W::o, &W::o_bias, &W::latent);
   }
 };
 

@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kPiece = 256;  // logits of a piece whose maximum says whether to look at them
+constexpr std::size_t kPiece = 256;  // the logits of a piece, whose maximum says whether to look at them
 constexpr float kLowest = -std::numeric_limits<float>::max();
 
 // Distances, in nats, within which a cut first looks for its last token: most cuts end within a few, and only what was
@@ -23,7 +23,7 @@ constexpr std::array kReach = {2.0F, 5.0F, 10.0F, 20.0F, std::numeric_limits<flo
 CandidateScratch::CandidateScratch(int vocab_size, Math given) : math(given) {
   OCTAVO_CHECK(vocab_size >= 1, "vocabulary of {}", vocab_size);
   const auto size = to_size(vocab_size);
-  piece_max.resize(2 * ((size + kPiece - 1) / kPiece));  // and a copy, to find the k-th of
+  piece_max.resize(2 * ((size + kPiece - 1) / kPiece));  // the maxima, and a copy to find the k-th in
   weights.resize(size);
   logits.resize(size);
   ids.resize(size);
@@ -64,7 +64,7 @@ double Candidates::log_total() const {
   return row_max_ + scratch_.math.log(row_total_ > 0 ? row_total_ : softmax_total(row_, row_max_));
 }
 
-/// In nats.
+/// The entropy of the tokens that are left, in nats.
 double Candidates::entropy() {
   weigh();
   const double sum =
@@ -72,7 +72,7 @@ double Candidates::entropy() {
   return scratch_.math.log(total_) - sum / total_;
 }
 
-/// The list becomes those of the row whose logits are at least `least`.
+/// Makes the list of the row's tokens whose logits are at least `least`.
 void Candidates::gather(float least) {
   const float* from = row_.data();
   TokenId* ids = scratch_.ids.data();
@@ -81,7 +81,7 @@ void Candidates::gather(float least) {
   for (std::size_t begin = 0, piece = 0; begin < row_.size(); begin += kPiece, ++piece) {
     if (scratch_.piece_max[piece] < least) continue;
     const std::size_t end = std::min(begin + kPiece, row_.size());
-    for (std::size_t i = begin; i < end; ++i) {  // without a branch, which would be guessed wrong
+    for (std::size_t i = begin; i < end; ++i) {  // no branch: it would be mispredicted
       const float here = finite_logit(from[i]);
       ids[count] = static_cast<TokenId>(i);
       logits[count] = here;
@@ -93,7 +93,7 @@ void Candidates::gather(float least) {
   is_weighed_ = false;
 }
 
-/// Keeps those of the list for which keep(i) holds.
+/// Keeps the candidates i for which keep(i) holds.
 template <class Keep>
 void Candidates::filter(const Keep& keep) {
   std::size_t kept = 0;
@@ -112,7 +112,7 @@ void Candidates::keep_down_to(const Candidate& last) {
   filter([&](std::size_t i) { return !more_likely(last, {scratch_.logits[i], scratch_.ids[i], 0}); });
 }
 
-/// Into scratch_.ordered: those that are left whose logits are at least `least`, in no order.
+/// Fills scratch_.ordered with the candidates whose logits are at least `least`, in no order.
 void Candidates::collect(float least) {
   scratch_.ordered.clear();
   for (std::size_t begin = 0, piece = 0; begin < size(); begin += kPiece, ++piece) {
@@ -123,12 +123,12 @@ void Candidates::collect(float least) {
   }
 }
 
-/// Into scratch_.ordered: the k most likely ones and perhaps others, in no order.
+/// Fills scratch_.ordered with the k most likely candidates and perhaps others, in no order.
 void Candidates::collect_top(int k) {
   float bound = kLowest;
   const std::size_t num_pieces = (row_.size() + kPiece - 1) / kPiece;
   if (is_row_ && to_size(k) <= num_pieces) {
-    // So many pieces have a token of at least the k-th largest maximum that the k-th token has it, too.
+    // At least k tokens reach the k-th largest maximum, so the k-th token reaches it, too.
     const auto copy = scratch_.piece_max.begin() + static_cast<std::ptrdiff_t>(num_pieces);
     std::copy_n(scratch_.piece_max.begin(), num_pieces, copy);
     std::nth_element(copy, copy + k - 1, copy + static_cast<std::ptrdiff_t>(num_pieces), std::greater<>());
@@ -145,7 +145,7 @@ void Candidates::keep_top_k(int k) {
   keep_down_to(*last);
 }
 
-/// The last of the fewest most likely ones whose weights sum to at least `target`.
+/// The last one of the smallest set of the most likely candidates whose weights sum to at least `target`.
 Candidates::Candidate Candidates::last_of_mass(double target) {
   for (const float reach : kReach) {
     const float least = std::isinf(reach) ? kLowest : max_ - reach * temperature_;
@@ -154,14 +154,14 @@ Candidates::Candidate Candidates::last_of_mass(double target) {
     for (const Candidate& here : scratch_.ordered) mass += here.weight;
     if (mass >= target) break;
   }
-  return last_of_mass(scratch_.ordered, target);  // the last reach has all candidates
+  return last_of_mass(scratch_.ordered, target);  // the last reach includes all candidates
 }
 
-/// The last of some candidates, which it brings into another order: halves that need no order are summed as they are.
-/// The C++ library leaves them in an order of its own, so portable sums have the order of all.
+/// The same for some candidates, whose order it changes: halves that need no order are summed as they are. The C++
+/// library leaves them in an order of its own, so portable sums sort all of them.
 Candidates::Candidate Candidates::last_of_mass(std::span<Candidate> candidates, double target) const {
   constexpr std::size_t kFew = 32;
-  double before = 0;  // the mass of those in front of `candidates`
+  double before = 0;  // the mass of the candidates in front of `candidates`
   while (!scratch_.math.is_portable() && candidates.size() > kFew) {
     const std::size_t half = candidates.size() / 2;
     std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(half), candidates.end(),
@@ -191,12 +191,12 @@ void Candidates::keep_top_p(float p) {
 
 void Candidates::keep_min_p(float p) {
   if (p <= 0) return;
-  if (is_row_) gather(max_ + temperature_ * (scratch_.math.log(p) - 1e-3F));  // a little more than what is kept
+  if (is_row_) gather(max_ + temperature_ * (scratch_.math.log(p) - 1e-3F));  // a little more than what will be kept
   weigh();
   filter([&](std::size_t i) { return scratch_.weights[i] >= p; });
 }
 
-// Tang et al., "Top-n-sigma: Not All Logits Are You Need" (2024). Forbidden tokens are not counted.
+// Top-n-sigma (Tang et al., "Top-n-sigma: Not All Logits Are You Need", 2024). Forbidden tokens are not counted.
 void Candidates::keep_within_sigma(float n) {
   if (n <= 0 || size() == 1) return;
   const LogitSpread spread = logit_spread(logits(), max_);
@@ -231,7 +231,7 @@ void Candidates::keep_typical(float p) {
     if (mass >= target || std::isinf(reach)) break;
   }
   const Candidate last = last_of_mass(scratch_.ordered, target);
-  // Ids of `ordered` are places in the list, which are in the order of ids.
+  // The ids in `ordered` are indexes into the list, whose order is that of the token ids.
   float max = kLowest;
   const auto is_kept = [&](std::size_t i) { return !more_likely(last, {nearness(i), static_cast<TokenId>(i), 0}); };
   for (std::size_t i = 0; i < count_; ++i)
@@ -268,10 +268,10 @@ void Candidates::keep_surprise(float most_bits) {
   filter([&](std::size_t i) { return scratch_.weights[i] >= least_weight || scratch_.ids[i] == best; });
 }
 
-/// Fitted by least squares to the likeliest: the logarithm of one's probability over the next one's is the exponent
-/// times that of the next one's rank over its own. 0: there are too few to fit it to.
+/// The exponent of Zipf's law, fitted by least squares to the likeliest tokens: log(p_i / p_(i+1)) is the exponent
+/// times log((i+1) / i). 0: there are too few tokens to fit it to.
 double Candidates::zipf_exponent() {
-  constexpr std::size_t kFitted = 100;  // as many as the paper has, and llama.cpp
+  constexpr std::size_t kFitted = 100;  // the number that the paper and llama.cpp use
   weigh();
   const std::size_t most = std::min(kFitted, size());
   collect_top(static_cast<int>(most));
@@ -287,11 +287,11 @@ double Candidates::zipf_exponent() {
   return squares > 0 ? products / squares : 0;
 }
 
-// The number k for which a token of the law's exponent s has the surprise at rank k: ((s - 1) 2^bits / (1 - n^(1 - s)))
-// to the power of 1 / s. Tokens that are never drawn do not count among the n.
+// Keeps k tokens, where k is the rank that has the surprise under a law of exponent s: ((s - 1) 2^bits /
+// (1 - n^(1 - s))) to the power of 1 / s. Tokens that are never drawn do not count among the n.
 void Candidates::keep_zipfian(float most_bits) {
   const double exponent = zipf_exponent();
-  if (exponent <= 0) return;  // all are alike, or there is one
+  if (exponent <= 0) return;  // all are equally likely, or there is only one
   const auto weights = std::span<const float>(scratch_.weights).first(size());
   const auto count = static_cast<double>(std::ranges::count_if(weights, [](float weight) { return weight > 0; }));
   const double excess = exponent - 1;
@@ -324,7 +324,7 @@ TokenId Candidates::draw(double u) {
   const double target = u * sum_chunks(weights, chunks);
   double sum = 0;
   std::size_t chosen = 0;
-  double before = 0;  // sum of the chunks ahead of the chosen one
+  double before = 0;  // the sum of the chunks before the chosen one
   for (std::size_t chunk = 0; chunk < num_chunks && sum <= target; ++chunk) {
     if (chunks[chunk] == 0) continue;
     chosen = chunk;
@@ -333,7 +333,7 @@ TokenId Candidates::draw(double u) {
   }
   std::size_t index = chosen * kSumChunk;
   const std::size_t end = std::min(index + kSumChunk, weights.size());
-  // Sums of parts differ from the whole in the last bits: then it is the chunk's last element that has a weight.
+  // Sums of parts differ from the whole in the last bits: if so, the chunk's last element that has a weight is drawn.
   for (std::size_t i = index; i < end && before <= target; ++i) {
     if (weights[i] == 0) continue;
     index = i;

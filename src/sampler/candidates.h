@@ -45,12 +45,12 @@ class Candidates {
   std::size_t size() const { return is_row_ ? row_.size() : count_; }
   TokenId most_likely() const;
 
-  void keep_top_k(int k);               // 0: all
-  void keep_top_p(float p);             // 1: all
-  void keep_min_p(float p);             // 0: all
-  void keep_within_sigma(float n);      // 0: all
-  void keep_typical(float p);           // 1: all
-  void exclude_top(float threshold);    // XTC
+  void keep_top_k(int k);               // 0: all tokens stay
+  void keep_top_p(float p);             // 1: all tokens stay
+  void keep_min_p(float p);             // 0: all tokens stay
+  void keep_within_sigma(float n);      // 0: all tokens stay
+  void keep_typical(float p);           // 1: all tokens stay
+  void exclude_top(float threshold);    // the cut of XTC
   void keep_surprise(float most_bits);  // at least the most likely token is kept
   void keep_zipfian(float most_bits);   // as many of the most likely tokens as Mirostat 1 keeps
   void apply_temperature(float temperature);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kLargestPenalty = 1e30;  // a float still tells logits apart from the lowest one after it
 
-/// Tokens behind the last breaker: no repetition may be longer.
+/// The number of tokens after the last breaker: no repetition may be longer.
 int tokens_since_breaker(std::span<const TokenId> tokens, std::span<const TokenId> breakers) {
   int count = 0;
   for (auto it = tokens.rbegin(); it != tokens.rend() && !std::ranges::binary_search(breakers, *it); ++it) ++count;
@@ -26,7 +26,7 @@ int tokens_since_breaker(std::span<const TokenId> tokens, std::span<const TokenI
 void DryPenalty::match_suffixes(std::span<const TokenId> tokens) {
   const auto size = static_cast<int>(tokens.size());
   const auto from_end = [&](int i) { return tokens[to_size(size - 1 - i)]; };
-  matched_.resize(tokens.size());  // of position size - 1 - i, at i
+  matched_.resize(tokens.size());  // the match of position size - 1 - i lies at i
   int left = 0, right = 0;
   for (int i = 1; i < size; ++i) {
     int length = i < right ? std::min(right - i, matched_[to_size(i - left)]) : 0;
@@ -48,7 +48,7 @@ void DryPenalty::apply(std::span<float> row, const Dry& dry, std::span<const Tok
   if (limit < dry.allowed_length || size < 2) return;
   match_suffixes(last);
   longest_.resize(std::max(longest_.size(), row.size()));
-  const auto next_of = [&](int i) { return last[to_size(size - i)]; };  // the token behind position size - 1 - i
+  const auto next_of = [&](int i) { return last[to_size(size - i)]; };  // the token after position size - 1 - i
   const auto in_row = [&](TokenId token) { return token >= 0 && to_size(token) < row.size(); };
   for (int i = 1; i < size; ++i) {
     if (!in_row(next_of(i))) continue;

@@ -30,7 +30,7 @@ void forbid_all(std::span<float> row, std::span<const TokenId> tokens) {
   for (const TokenId token : tokens) forbid(row, token);
 }
 
-/// `marks` has a place for each logit, all 0.
+/// Forbids all tokens that are not allowed. `marks` has an entry for each logit, all 0.
 void forbid_all_but(std::span<float> row, std::span<const TokenId> allowed, std::vector<std::uint32_t>& marks) {
   const auto in_row = [&row](TokenId token) { return token >= 0 && to_size(token) < row.size(); };
   for (const TokenId token : allowed)
@@ -40,7 +40,7 @@ void forbid_all_but(std::span<float> row, std::span<const TokenId> allowed, std:
     if (in_row(token)) marks[to_size(token)] = 0;
 }
 
-/// The last token of each word whose other tokens are the answer's last ones.
+/// Forbids the last token of each word whose other tokens are the answer's last ones.
 void forbid_bad_words(std::span<float> row, std::span<const std::vector<TokenId>> words,
                       std::span<const TokenId> answer) {
   for (const std::vector<TokenId>& word : words) {
@@ -52,7 +52,7 @@ void forbid_bad_words(std::span<float> row, std::span<const std::vector<TokenId>
 
 constexpr std::size_t kMaskBits = 32;
 
-/// Keeps the logits whose bits are set. Masks are mostly words of none or of all; in the others the rarer bits are
+/// Keeps the logits whose bits are set. Most words of a mask are all zeros or all ones; of others the rarer bits are
 /// walked.
 void keep_bits(std::span<float> logits, std::uint32_t word) {
   if (logits.size() < kMaskBits) {
@@ -107,7 +107,8 @@ std::span<const float> LogitAdjuster::adjust(std::span<const float> logits, cons
   return row;
 }
 
-/// A ban must not break a constraint: of two that leave nothing together, the constraint counts.
+/// Keeps the tokens that the constraint allows. A ban must not break a constraint: where both together leave nothing,
+/// the constraint counts.
 void LogitAdjuster::keep_allowed(std::span<float> row, std::span<const float> logits,
                                  std::span<const std::uint32_t> allowed) {
   constexpr float kAboveLowest = kLowest / 2;

@@ -21,8 +21,8 @@ struct DrawContext {
   std::span<const TokenId> suppressed = {};    // tokens that the model's file never wants drawn
   std::span<const TokenId> dry_breakers = {};  // ascending: tokens that contain one of Dry::breakers
   TokenId forced = -1;                         // the token that is drawn, whatever the row says; -1: none
-  /// A bit for each token, the lowest first: no token whose bit is 0 or missing is drawn, even where all others are
-  /// forbidden. At least one token of the row has its bit. Empty: all are allowed.
+  /// A mask with a bit for each token, the lowest first: a token whose bit is 0 or missing is never drawn, even where
+  /// all others are forbidden. At least one token of the row has its bit. Empty: all are allowed.
   std::span<const std::uint32_t> allowed = {};
   bool wants_logprob = true;         // otherwise the row is not weighed for it
   bool logprobs_of_allowed = false;  // log-probabilities are those among the allowed tokens, if the token is one
@@ -59,7 +59,7 @@ class LogitAdjuster {
   void penalize(std::span<float> row, const SamplingParams& params, const DrawContext& context);
 
   std::vector<float> row_;             // [vocab_size]
-  std::vector<std::uint32_t> counts_;  // [vocab_size] of the answer's tokens; all 0 between calls
+  std::vector<std::uint32_t> counts_;  // [vocab_size] how often the answer has each token; all 0 between calls
   DryPenalty dry_;
 };
 

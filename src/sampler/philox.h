@@ -9,7 +9,7 @@
 
 namespace octavo {
 
-/// Ten rounds over a 128-bit counter with a 64-bit key; four random words.
+/// Runs ten rounds over a 128-bit counter with a 64-bit key, which gives four random words.
 constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                                   std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {

@@ -11,14 +11,14 @@
 namespace octavo {
 namespace {
 
-constexpr std::uint32_t kTokenDraw = 0, kXtcDraw = 1;  // DrawKey::draw
+constexpr std::uint32_t kTokenDraw = 0, kXtcDraw = 1;  // values of DrawKey::draw
 
 double uniform_of(DrawKey key, std::uint32_t draw) {
   key.draw = draw;
   return uniform(key);
 }
 
-// The log of the sum of exp over all of a row, padding included, given what that is without the padding.
+// The log of the sum of exp over a whole row, padding included, given the log without the padding.
 double log_total_with(std::span<const float> padding, double log_total, Math math) {
   if (padding.empty()) return log_total;
   const float max = max_logit(padding);
@@ -67,8 +67,8 @@ TokenId pick(Candidates& candidates, const SamplingParams& params, const DrawKey
   return candidates.draw(u);
 }
 
-/// False where the row can be drawn from as it is. A greedy draw need not look at what only forbids tokens, if its
-/// token is not one of them.
+/// Whether the row must be changed before it can be drawn from. A greedy draw need not look at what only forbids
+/// tokens, if its token is not one of them.
 bool must_adjust(const Candidates& untouched, const SamplingParams& params, const DrawContext& context) {
   if (!LogitAdjuster::changes(params, context)) return false;
   if (!is_greedy(params) || LogitAdjuster::changes(params, {})) return true;
@@ -78,7 +78,7 @@ bool must_adjust(const Candidates& untouched, const SamplingParams& params, cons
          std::ranges::find(context.suppressed, token) != context.suppressed.end();
 }
 
-/// The log-probability of a token among those that are allowed.
+/// The log-probability of a token among those that the context allows.
 float logprob_of_allowed(std::span<const float> row, TokenId token, const DrawContext& context, SamplerScratch& scratch,
                          std::span<TokenLogprob> top) {
   const std::span<const float> masked = scratch.adjuster.adjust(row, {}, {.allowed = context.allowed});
@@ -113,7 +113,7 @@ SampledToken sample(std::span<const float> logits, int num_tokens, const Samplin
     sampled.logprob = logprob_of_allowed(row, token, context, scratch, top);
     return sampled;
   }
-  // The row's total is known by now, where anything of it was weighed as it is.
+  // The row's total is known by now, if the row was weighed unchanged.
   const double log_total = log_total_with(logits.subspan(row.size()), untouched.log_total(), scratch.math);
   find_top_tokens(row, log_total, top);
   sampled.logprob = static_cast<float>(finite_logit(row[to_size(token)]) - log_total);

@@ -42,14 +42,14 @@ struct SampledToken {
 /// The bound for the first token of a sequence, in bits.
 inline float first_surprise_bound(const Mirostat& mirostat) { return 2 * mirostat.tau; }
 
-/// Draws one of the first `num_tokens` entries of `logits`, 1 <= num_tokens <= logits.size() <= the scratch's size.
-/// A model may pad its vocabulary beyond the tokenizer's; the padding is never drawn. `params` have passed
+/// Draws one of the first `num_tokens` entries of `logits`, 1 <= num_tokens <= logits.size() <= the scratch's size. A
+/// model may pad its vocabulary beyond the tokenizer's; the padding is never drawn. `params` have passed
 /// check_sampling_params(). Among equal logits the lowest id counts as the most likely. NaN and infinite logits are
-/// taken as finite_logit() says. A forbidden token is drawn only where no other is left, one that the context does not
-/// allow never; a forced one, of the first num_tokens, always, and Mirostat's bound stays as it is. `top`, of at most
-/// num_tokens entries, is filled with the likeliest tokens of the untouched row; with logprobs_of_allowed with those of
-/// the allowed ones, and token -1 behind the last of them. Where the context wants no log-probability it is NaN, and
-/// `top` is empty.
+/// taken as finite_logit() says. A forbidden token is drawn only where no other is left; one that the context does not
+/// allow is never drawn; a forced one, of the first num_tokens, always is, and leaves Mirostat's bound as it is. `top`,
+/// of at most num_tokens entries, is filled with the likeliest tokens of the unchanged row; with logprobs_of_allowed,
+/// with the likeliest allowed ones, then with entries of token -1. Where the context wants no log-probability it is
+/// NaN, and `top` is empty.
 SampledToken sample(std::span<const float> logits, int num_tokens, const SamplingParams& params, const DrawKey& key,
                     SamplerScratch& scratch, const DrawContext& context = {}, std::span<TokenLogprob> top = {});
 

@@ -21,7 +21,7 @@ struct OtherName {
 constexpr OtherName kOtherNames[] = {
     {"typical_p", "typ_p"}, {"typical", "typ_p"}, {"temp", "temperature"}, {"top_nsigma", "top_n_sigma"}};
 
-/// With underscores, and by the first of a step's names.
+/// A step's name with underscores; of several names, the step's first.
 std::string canonical(std::string_view name) {
   std::string text(name);
   std::ranges::replace(text, '-', '_');

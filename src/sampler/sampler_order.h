@@ -18,14 +18,14 @@ namespace octavo {
 
 /// llama.cpp's name of a step.
 std::string_view sampler_step_name(SamplerStep step);
-/// "top_k;temperature".
+/// The names of the steps between semicolons: "top_k;temperature".
 std::string sampler_step_names(std::span<const SamplerStep> steps);
 
 struct SamplerOrder {
   std::vector<SamplerStep> steps = {};  // the order; empty: no step was named
   bool has_penalties = false, has_dry = false;
 
-  /// Errors: an unknown name, with the known ones; a name that stands twice; penalties or dry behind a cut.
+  /// Errors: an unknown name, with the known ones; a name that occurs twice; penalties or dry after a cut.
   static Result<SamplerOrder> parse(std::string_view text);
   static Result<SamplerOrder> parse(const std::vector<std::string>& names);
 

@@ -1,4 +1,4 @@
-// What values SamplingParams may have.
+// The values that SamplingParams may have.
 #include <cmath>
 
 #include "base/error.h"

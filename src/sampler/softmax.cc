@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 
-// A vocabulary is a long row: the loader takes the clone for the widest vectors that the processor has. Each does the
-// same operations in the same order, none of them fused, so all give the same bits. Not under sanitizers, whose runtime
-// is not ready when the loader chooses.
+// A vocabulary is a long row: the loader picks the clone for the widest vectors that the processor has. All clones do
+// the same operations in the same order, none of them fused, so they give the same bits. Sanitizers get no clones:
+// their runtime is not ready when the loader chooses.
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define OCTAVO_VECTOR_CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
@@ -20,12 +20,12 @@
 namespace octavo {
 namespace {
 
-// Loops over a row go by pointers: an access that is checked keeps the compiler from vector code.
+// Loops over a row use pointers: a checked access would keep the compiler from making vector code.
 
 constexpr std::size_t kLanes = 16;  // independent accumulators, so that the compiler can use vectors without reordering
 
-// A difference that only the smallest float, a forbidden token, has from a logit of a model. A huge temperature would
-// bring it back to where exp() is above 0.
+// A difference below this one means the smallest float, which is a forbidden token, not a model's logit. A huge
+// temperature would bring it back to where exp() is above 0.
 constexpr float kForbidden = -1e38F;
 
 // exp(x) for -104 <= x <= 0 by Cody and Waite's reduction x = n ln 2 + r and a Taylor polynomial of degree 6 (|r| <=
@@ -43,7 +43,7 @@ inline float exp_of_negative(float x) {
   poly = poly * r + 1.0F;
   poly = poly * r + 1.0F;
   const std::int32_t exponent = std::bit_cast<std::int32_t>(shifted) - std::bit_cast<std::int32_t>(kRound) + 127;
-  return poly * std::bit_cast<float>((exponent & ~(exponent >> 31)) << 23);  // no denormals: below 2^-126 is 0
+  return poly * std::bit_cast<float>((exponent & ~(exponent >> 31)) << 23);  // no denormals: results below 2^-126 are 0
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ void softmax_weights(std::span<const float> logits, float max, float temperature
   float* to = weights.data();
   const std::size_t size = logits.size();
   // Two loops, because GCC 12 turns each into vector code but not the two in one.
-  if (temperature == 1) {  // saves the divisions
+  if (temperature == 1) {  // without divisions
     for (std::size_t i = 0; i < size; ++i) {
       const float difference = finite_logit(from[i]) - max;
       to[i] = difference > -104.0F ? difference : -104.0F;
@@ -107,7 +107,7 @@ double sum_chunks(std::span<const float> weights, std::span<double> chunks) {
 }
 
 double softmax_total(std::span<const float> logits, float max) {
-  float weights[kSumChunk];  // stays in the first cache
+  float weights[kSumChunk];  // it stays in the L1 cache
   double total = 0;
   for (std::size_t begin = 0; begin < logits.size(); begin += kSumChunk) {
     const std::span<const float> part = logits.subspan(begin, std::min(kSumChunk, logits.size() - begin));

@@ -8,7 +8,7 @@
 
 namespace octavo {
 
-/// The value that a logit counts as: its own, the largest float for +inf, the smallest for -inf and NaN. So a row is
+/// The value that a logit counts as: itself, the largest float for +inf, the smallest for -inf and NaN. So a row is
 /// always a distribution: NaN and -inf are never drawn beside a finite logit, and a row of nothing else is uniform.
 inline float finite_logit(float logit) {
   constexpr float kMax = std::numeric_limits<float>::max();

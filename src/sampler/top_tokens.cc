@@ -8,9 +8,9 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kPiece = 256;  // logits whose maximum, found in vector code, says whether to look at them
+constexpr std::size_t kPiece = 256;  // the logits of a piece, whose maximum says whether to look at them
 
-// Into `sorted`, whose last entry it pushes out: behind those that are equal, which have lower ids.
+// Inserts into `sorted`, whose last entry it pushes out, after equal ones, which have lower ids.
 void insert(std::span<TokenLogprob> sorted, TokenLogprob entry) {
   std::size_t at = sorted.size() - 1;
   for (; at > 0 && sorted[at - 1].logprob < entry.logprob; --at) sorted[at] = sorted[at - 1];

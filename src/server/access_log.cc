@@ -10,8 +10,8 @@
 namespace octavo::server {
 namespace {
 
-/// JSON lets DEL and all characters beyond ASCII stand as they are; those that people are not shown are escaped as
-/// well. `text` is valid UTF-8.
+/// Writes a field. JSON allows DEL and all characters beyond ASCII unescaped; those that terminals do not show are
+/// escaped here as well. `text` is valid UTF-8.
 void write_log_field(std::string& line, std::string_view name, std::string_view text) {
   const std::string string = json_string(text);
   JsonWriter(line).key(name);

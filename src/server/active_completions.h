@@ -1,4 +1,4 @@
-// The completions that are being answered, for whoever has something to tell or to ask all of them.
+// The completions that are being answered, for those that have something to tell to, or to ask of, all of them.
 //
 // Owned by the Service; the I/O thread.
 #pragma once
@@ -21,23 +21,23 @@ class ActiveCompletions {
   ActiveCompletions(const ActiveCompletions&) = delete;
   ActiveCompletions& operator=(const ActiveCompletions&) = delete;
 
-  /// A handler is one of them from now on, or no more.
+  /// Adds a handler; erase() removes it.
   void insert(CompletionHandler* handler) { handlers_.insert(handler); }
   void erase(CompletionHandler* handler) { handlers_.erase(handler); }
 
   void tick(Clock::time_point now);
-  /// Requests that have not come to the engine are refused, now and later: no constraint is compiled for it.
+  /// Refuses requests that have not reached the engine, now and later: no constraint is compiled for them.
   void begin_drain();
   bool is_draining() const { return is_draining_; }
-  /// Ends them all with an error.
+  /// Ends all of them with an error.
   void abort(const ApiError& error);
-  /// Ends those of keys that are none of these.
+  /// Ends those whose key is not in `keys`.
   void end_revoked(const ApiKeys& keys);
-  /// Their choices that have not ended, of those that the engine has.
+  /// Their choices that the engine has and that have not ended.
   std::vector<RunningAnswer> running() const;
 
  private:
-  /// One that is told something may leave.
+  /// A copy of the set, as a handler that is told something may leave it.
   std::vector<CompletionHandler*> copy() const { return {handlers_.begin(), handlers_.end()}; }
 
   std::unordered_set<CompletionHandler*> handlers_;

@@ -1,4 +1,4 @@
-// The routes of the APIs, and those about the tokens of a body.
+// The routes of the APIs, and those that count the tokens of a body.
 //
 // Coroutines without state; the I/O thread.
 #pragma once
@@ -9,9 +9,9 @@
 
 namespace octavo::server {
 
-/// An answer of the row's API.
+/// Answers by the row's API.
 boost::asio::awaitable<void> answer_of_api(RouteCall call);
-/// The number of tokens of what the row's API would be asked.
+/// Answers with the number of tokens that the row's API would compute.
 boost::asio::awaitable<void> count_of_api(RouteCall call);
 boost::asio::awaitable<void> tokenize(RouteCall call);
 boost::asio::awaitable<void> detokenize(RouteCall call);

@@ -1,4 +1,4 @@
-// The reading of requests' bodies. A value: a section of ServerOptions.
+// The options for reading requests' bodies. A value: a section of ServerOptions.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@ namespace octavo::server {
 struct BodyOptions {
   std::size_t max_json_depth = kMaxJsonDepth;
   int parse_threads = 2;
-  /// Gives memory that was freed back to the system, on a thread that parses. Null: the process has other owners than
-  /// the server, and what the allocator keeps is theirs.
+  /// Gives freed memory back to the system, on a thread that parses. Null: others than the server use the process's
+  /// allocator, and what it keeps is theirs.
   std::function<void()> return_memory = {};
   std::chrono::milliseconds return_interval{10'000};  // after large bodies; see memory_return.h
 };

@@ -18,7 +18,7 @@ ApiError names_no_model() {
           .code = "missing_required_parameter"};
 }
 
-/// The name by which a body calls its model; empty: by none.
+/// The model's name in a body; empty: it has none.
 std::string named_model(const boost::json::object& body, bool has_tags) {
   const boost::json::value* name = body.if_contains("model");
   if (name == nullptr && has_tags) name = body.if_contains("name");

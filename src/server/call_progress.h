@@ -1,4 +1,4 @@
-// How far the answers of a call are: what the access log, the metrics and the lists of running answers are told.
+// How far the answers to a call are, for the access log, the metrics and the lists of running answers.
 //
 // Belongs to one call; the I/O thread.
 #pragma once
@@ -19,20 +19,20 @@ namespace octavo::server {
 
 class CallProgress {
  public:
-  /// The requests of the call are whole. `guesses`: the engine guesses tokens, unless a request wants none.
+  /// The requests of the call are complete. `guesses`: the engine drafts, unless a request wants no drafts.
   CallProgress(const CompletionCall& call, bool guesses);
 
-  /// How far each prompt has come; of one that waits, no tokens.
+  /// How far each prompt has come; one that waits has no tokens yet.
   std::span<const PromptProgress> prompts() const { return prompts_; }
   void note_prompt(const RequestEvent& event) { prompts_[event.prompt_index] = *event.progress; }
-  /// Notes a token or an end.
+  /// Counts a token or an end.
   void note_answer(const EventQueue::Item& item, Exchange& exchange, ModelMetrics& metrics);
-  /// The choices of the first `num_prompts` that have not ended.
+  /// Appends the choices of the first `num_prompts` prompts that have not ended.
   void append_running(const std::string& model, const ModelInfo& info, std::size_t num_prompts,
                       std::vector<RunningAnswer>& running) const;
 
  private:
-  /// One choice while it is made.
+  /// A choice that is being made.
   struct Choice {
     Clock::time_point last_token = {};
     int num_tokens = 0;
@@ -44,10 +44,10 @@ class CallProgress {
   std::size_t choices_of_prompt_;
   std::uint32_t first_choice_ = 0;
   bool are_drafted_ = false;
-  std::vector<Choice> choices_;          // [prompt][choice]
-  std::vector<PromptProgress> prompts_;  // [prompt]
-  std::vector<int> num_tokens_;          // [prompt]
-  std::vector<bool> counted_;            // [prompt]: its tokens are in the record
+  std::vector<Choice> choices_;          // [prompts][choices]
+  std::vector<PromptProgress> prompts_;  // [prompts]
+  std::vector<int> num_tokens_;          // [prompts]
+  std::vector<bool> counted_;            // [prompts]; the prompt's tokens are in the record
 };
 
 }  // namespace octavo::server

@@ -1,4 +1,4 @@
-// The page at `/`: src/server/chat_page.html, compiled in.
+// The page at `/`: src/server/chat_page.html, compiled into the program.
 #pragma once
 
 #include <string_view>

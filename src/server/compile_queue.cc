@@ -8,7 +8,7 @@
 namespace octavo::server {
 namespace {
 
-/// What the call holds while it waits.
+/// The bytes that a call holds while it waits.
 std::size_t num_bytes_of(const CompletionCall& call) {
   std::size_t num_bytes = 0;
   for (const Request& request : call.requests) num_bytes += request.tokens.size() * sizeof(TokenId);

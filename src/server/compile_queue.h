@@ -1,5 +1,5 @@
-// Compiles the constraints of calls on a thread of its own: however long that takes, bodies are read and texts are
-// tokenized beside it.
+// Compiles the constraints of calls on a thread of its own: however long that takes, bodies are read and tokenized
+// meanwhile.
 //
 // Clients take turns, one constraint of one client after another's. Owned by the Service; the I/O thread.
 #pragma once
@@ -15,12 +15,12 @@ namespace octavo::server {
 
 class CompileQueue {
  public:
-  /// `max_waiting`: calls whose turn has not come.
+  /// `max_waiting`: the most calls that wait for their turn.
   explicit CompileQueue(QueueBound max_waiting) : max_waiting_(max_waiting) {}
 
-  /// Waits for the call's turn, and compiles its constraints. Whoever asks `stop` to stop it notifies the connection's
-  /// wake(); then the result tells nothing. Errors: compile_constraint()'s; too many calls wait (429); the connection
-  /// gave up what it holds.
+  /// Waits for the call's turn, and compiles its constraint. Whoever asks `stop` for a stop must notify the
+  /// connection's wake(); the result has no meaning then. Errors: those of compile_constraint(); too many calls wait
+  /// (429); the connection gave up what it holds.
   asio::awaitable<ApiResult<void>> compile(Exchange& exchange, CompletionCall& call, const ModelText& words,
                                            std::stop_token stop);
 

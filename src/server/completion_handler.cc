@@ -25,8 +25,8 @@ ApiError no_memory() {
           .code = "internal_error"};
 }
 
-/// The domain within which prompts share cached blocks. It is short, as each prompt has it; a salt of any length
-/// becomes a digest. A key's name and a digest are never alike.
+/// The domain within which prompts share cached blocks. It is short, since each prompt has it: a salt of any length
+/// becomes a digest. A key's name never looks like a digest.
 std::string cache_domain(std::string key_name, std::string_view salt) {
   if (salt.empty()) return key_name;
   const std::string text = key_name + '\n' + std::string(salt);
@@ -36,14 +36,14 @@ std::string cache_domain(std::string key_name, std::string_view salt) {
   return digest;
 }
 
-/// Clients send the same schema with every request: it waits for nobody's compiling.
+/// Takes constraints that the model remembers, without a wait: clients send the same schema with every request.
 void take_remembered_constraints(CompletionCall& call, const ModelText& words) {
   const std::stop_source stopped;
   stopped.request_stop();
-  std::ignore = compile_constraint(call, words, stopped.get_token());  // else its turn is still to come
+  std::ignore = compile_constraint(call, words, stopped.get_token());  // on error its turn is still to come
 }
 
-/// The client is told where the operator lets no model stay that long.
+/// The warning of a client whose model will not stay as long as it wants, as the operator does not allow it.
 std::optional<std::string> keep_alive_warning(std::chrono::milliseconds wanted, std::chrono::milliseconds most) {
   if (most.count() == 0 || wanted <= most) return std::nullopt;
   const auto seconds = [](std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000; };
@@ -83,11 +83,11 @@ void CompletionHandler::cancel() noexcept {
   work_.stop.request_stop();
   if (!run_) return;
   run_->stop();
-  if (!model_ || model_.has_failed()) return;  // it is driven no more
+  if (!model_ || model_.has_failed()) return;  // a failed engine is driven no more
   try {
     run_->cancel();
   } catch (const std::exception&) {
-    shared_.metrics.count_failure();  // no memory to say so: it goes on to its end, unheard
+    shared_.metrics.count_failure();  // there is no memory to cancel it: it runs to its end, unheard
   }
 }
 
@@ -99,7 +99,7 @@ void CompletionHandler::abort(const ApiError& error) {
 
 void CompletionHandler::begin_drain() {
   if (work_.is_under_way) abort(shutting_down());
-  // A call that the engine has begun with is served to its end, so that it gets the rest before it takes no more.
+  // A call that has begun is served to its end: the engine gets the rest of its requests before it takes no more.
   if (run_) run_->drop_bounds();
   if (const auto submitted = submit_more(); !submitted) abort(submitted.error());
 }
@@ -141,7 +141,7 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(const Api& a
   co_return parsed;
 }
 
-// The engine counts a deadline from the moment at which it gets the request: what was spent before is taken off.
+// The engine counts a deadline from when it gets the request: time that was spent before is taken off here.
 asio::awaitable<ApiResult<void>> CompletionHandler::compile(CompletionCall& call) {
   if (shared_.active.is_draining()) co_return std::unexpected(shutting_down());
   const Clock::time_point begin = Clock::now();
@@ -205,7 +205,7 @@ ApiResult<void> CompletionHandler::hold(const CompletionCall& call) {
   return {};
 }
 
-ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
+asio::awaitable<ApiResult<void>> CompletionHandler::submit(CompletionCall& call) {
   progress_.emplace(call, shared_.options.engine.draft != DraftMode::kOff);
   if (call.stream) {
     heartbeat_.emplace(call, progress_->prompts(),
@@ -221,7 +221,11 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   };
   prompts.on_event = [queue = queue_](std::size_t prompt, const TokenEvent& event) { queue->push(prompt, event); };
   run_ = std::make_shared<CallRun>(model_.engine(), std::move(prompts));
-  return submit_more();
+  if (!call.resumption) co_return submit_more();
+  // Whatever follows an answer's tokens follows those that it had, and they may be many.
+  auto work = [run = run_] { return run->go_on(run); };
+  const Result<void> done = co_await run_on(shared_.bodies.threads(), work);
+  co_return done ? ApiResult<void>() : std::unexpected(to_api_error(done.error()));
 }
 
 ApiResult<void> CompletionHandler::submit_more() {
@@ -264,7 +268,7 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
     writer_ = writer.get();
     if (!call->stream) writer->leave_work();
     if (call->keep_alive) model_.set_keep_alive(*call->keep_alive);
-    ready = submit(*call);
+    ready = co_await submit(*call);
   }
   if (!run_ || run_->num_submitted() == 0) model_ = ModelLease();
   if (!ready) {
@@ -281,7 +285,7 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
   }
 }
 
-// A client that does not read must not keep the model: its engine's last events become bytes at once, whatever is still
+// A client that does not read must not hold the model: the engine's last events become bytes at once, whatever is still
 // being written.
 void CompletionHandler::on_events(std::size_t waiting_bytes) {
   connection_.wake().notify();
@@ -291,15 +295,15 @@ void CompletionHandler::on_events(std::size_t waiting_bytes) {
   try {
     take_items();
     unsent_.bytes += write_items(*writer_);
-    std::ignore = unsent_.hold();    // if it is too much, that is told once the bytes before it are written
-  } catch (const std::exception&) {  // no memory, in all likelihood
+    std::ignore = unsent_.hold();    // an error is told after the bytes before it are written
+  } catch (const std::exception&) {  // most likely there is no memory
     connection_.close();
   }
 }
 
 void CompletionHandler::take_items() {
   taken_.is_last = is_over();
-  taken_.is_shown = !given_up_;  // else what comes is the end that cancel() made, and the client is told why
+  taken_.is_shown = !given_up_;  // else these events are the end that cancel() made, and the client gets given_up_
   if (!queue_->take(items_)) given_up_ = no_memory();
 }
 
@@ -387,8 +391,8 @@ bool CompletionHandler::hold_written(std::string& out, AnswerWriter& writer) {
   return true;
 }
 
-/// What is left is one piece, which is written here; or several, which are for the threads that read bodies, one at a
-/// time, so that others' turns come between.
+/// Writes what is left: a single piece here, several on the threads that read bodies, one at a time, so that others'
+/// work comes between.
 asio::awaitable<void> CompletionHandler::write_piece(AnswerWriter& writer) {
   if (writer.work_left() <= kMostNumbersHere) {
     writer.work();
@@ -397,8 +401,22 @@ asio::awaitable<void> CompletionHandler::write_piece(AnswerWriter& writer) {
   }
 }
 
+asio::awaitable<bool> CompletionHandler::wait_for_status(AnswerWriter& writer) {
+  while (writer.may_be_refused() && !given_up_ && !connection_.hung_up()) {
+    take_items();
+    unsent_.bytes += write_items(writer);
+    if (items_.empty()) co_await connection_.wake().wait();
+  }
+  if (connection_.hung_up()) exchange_.record.status = 499;
+  if (!connection_.hung_up() && !given_up_ && writer.error() == nullptr) co_return true;
+  cancel();
+  if (!connection_.hung_up()) co_await shared_.responder.refuse(exchange_, given_up_ ? *given_up_ : *writer.error());
+  co_return false;
+}
+
 asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer, std::string_view content_type) {
   unsent_.bytes = writer.begin();
+  if (writer.may_be_refused() && !co_await wait_for_status(writer)) co_return;
   bool connected = co_await shared_.responder.begin_stream(exchange_, content_type);
   bool ended = false;
   while (connected && !ended) {

@@ -35,7 +35,7 @@ void EngineHost::change(State state) {
   on_change_();
 }
 
-/// There may be no memory: the message has its room already.
+/// Notes a failure. There may be no memory: the message's room was taken before.
 void EngineHost::fail_with(const Error& error) {
   error_.message.clear();
   fmt::format_to_n(std::back_inserter(error_.message), kMaxMessage, "{}: {}", begin_, error.message);

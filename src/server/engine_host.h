@@ -1,5 +1,5 @@
-// The engine and its thread: loads it, then drives it in Engine::run_until, until that ends or throws. Owned by the
-// server; the I/O thread calls, except where noted.
+// An engine and its thread: it loads the engine, then drives it in Engine::run_until() until that ends or throws. Owned
+// by the server; the I/O thread calls, except where noted.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace octavo::server {
 
-/// It ends soon, with an error, once the stop is asked for.
+/// Loads an engine. It ends soon, with an error, once the stop is asked for.
 using LoadEngine = std::function<Result<std::unique_ptr<Engine>>(std::stop_token)>;
 
 class EngineHost {
@@ -29,13 +29,13 @@ class EngineHost {
   ~EngineHost() { stop(); }
 
   void start();
-  /// Stops the load, or at the end of the step, that is under way, and waits for that.
+  /// Stops the load or, at the end of its step, the engine, and waits for that.
   void stop();
 
   State state() const { return state_.load(std::memory_order_acquire); }  // any thread
-  /// The engine, from kServing on; null before. After it has failed nothing but its destructor may be relied on.
+  /// The engine, from kServing on; null before. After a failure, only its destructor may be relied on.
   Engine* engine() const { return state() == State::kLoading ? nullptr : engine_.get(); }
-  /// It could not be loaded, or has ended with an exception. Any thread.
+  /// Whether it could not be loaded, or has ended with an exception. Any thread.
   bool failed() const { return state() == State::kFailed; }
   /// The reason for kFailed.
   const Error& error() const { return error_; }
@@ -49,19 +49,19 @@ class EngineHost {
   std::function<void()> on_change_;
   std::unique_ptr<Engine> engine_;  // written before state_ leaves kLoading
   Error error_;
-  std::string_view begin_ = {};  // of the error that an exception becomes
+  std::string_view begin_ = {};  // the beginning of the error that an exception becomes
   std::atomic<State> state_{State::kLoading};
   std::jthread thread_;
 };
 
-/// Whether the engine gets on: it has finished a step, or had nothing to do, within a set time.
+/// Whether the engine makes progress: it has finished a step, or had nothing to do, within a set time.
 class ProgressWatch {
  public:
   using Clock = std::chrono::steady_clock;
   explicit ProgressWatch(std::chrono::milliseconds limit) : limit_(limit) {}
 
   void update(const EngineStats& stats, Clock::time_point now);
-  /// Another engine is looked at from now on.
+  /// Begins anew, for another engine.
   void restart() {
     steps_ = 0;
     last_progress_.reset();
@@ -73,7 +73,7 @@ class ProgressWatch {
  private:
   std::chrono::milliseconds limit_;
   std::uint64_t steps_ = 0;
-  std::optional<Clock::time_point> last_progress_;  // none before the first update
+  std::optional<Clock::time_point> last_progress_;  // none before the first update()
 };
 
 }  // namespace octavo::server

@@ -1,4 +1,4 @@
-// Reads anew which models are offered, on a thread of its own, since that reads files.
+// Reads again which models are offered. It reads files, so it does that on a thread of its own.
 //
 // Owned by the server; the I/O thread.
 #pragma once
@@ -14,24 +14,25 @@
 
 namespace octavo::server {
 
-/// It ends soon, with an error, once the stop is asked for. Other errors, and what it throws: a notice to the operator.
+/// Reads the entries. It ends soon, with an error, once the stop is asked for. Other errors and exceptions become
+/// notices to the operator.
 using ReadEntries = std::function<Result<std::vector<ModelEntry>>(std::stop_token)>;
 
 class EntryReader {
  public:
   using Take = std::function<void(Result<std::vector<ModelEntry>>)>;
 
-  /// `read` is called on another thread, `take` on that of `io`. Without `read` nothing is read.
+  /// `read` is called on another thread, `take` on the thread of `io`. Where `read` is empty, nothing is read.
   EntryReader(boost::asio::io_context& io, ReadEntries read, Take take);
 
-  /// Begins to read, or does so again when what is under way is done.
+  /// Reads the entries; where that is being done already, once more afterwards.
   void read();
-  /// The entries that `take` is given are not the last: another reading was asked for after it.
+  /// Whether the entries will be read once more, so that those given to `take` are not the last.
   bool is_asked_again() const { return is_asked_again_; }
 
  private:
   void run(const std::stop_token& stop);
-  /// Called on its thread, after all else that it does.
+  /// Called on the reading thread, as its last act.
   void hand_over();
   void end();
 
@@ -39,8 +40,8 @@ class EntryReader {
   const ReadEntries read_;
   const Take take_;
   bool is_reading_ = false, is_asked_again_ = false;
-  std::optional<Result<std::vector<ModelEntry>>> entries_ = {};  // what the thread has read, or why it has not
-  std::jthread thread_;                                          // stopped and joined first
+  std::optional<Result<std::vector<ModelEntry>>> entries_ = {};  // what the thread has read, or its error
+  std::jthread thread_;                                          // destroyed first: stopped and joined
 };
 
 }  // namespace octavo::server

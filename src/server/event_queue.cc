@@ -96,7 +96,7 @@ void EventQueue::notify() {
     posted_ = false;
     num_bytes = num_bytes_;
   }
-  if (on_ready_) on_ready_(num_bytes);  // set and cleared by this thread only
+  if (on_ready_) on_ready_(num_bytes);  // set and cleared by this thread alone
 }
 
 }  // namespace octavo::server

@@ -1,5 +1,5 @@
 // Events of requests on their way from the engine's thread to the I/O thread. Pushing is cheap and never waits for the
-// I/O thread: however many events come before that thread wakes up, they cost it one wake-up.
+// I/O thread, which is woken once for all events that come before it wakes.
 //
 // An EventQueue belongs to one call. It is shared by the call and the engine's callbacks, which may outlive the call.
 #pragma once
@@ -18,7 +18,7 @@ namespace octavo::server {
 
 class EventQueue;
 
-/// The queues that have something for the I/O thread.
+/// The queues that have events for the I/O thread.
 class Mailbox {
  public:
   explicit Mailbox(boost::asio::io_context& io) : io_(io) {}
@@ -31,7 +31,7 @@ class Mailbox {
   boost::asio::io_context& io_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<EventQueue>> ready_;
-  std::vector<std::shared_ptr<EventQueue>> delivering_;  // the I/O thread's
+  std::vector<std::shared_ptr<EventQueue>> delivering_;  // used by the I/O thread alone
   bool scheduled_ = false;
 };
 
@@ -42,35 +42,35 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
     RequestEvent event;
   };
 
-  /// `on_ready` is called on the I/O thread when there is something to take, with the bytes that wait.
+  /// `on_ready` is called on the I/O thread when there are events, with the bytes that they take.
   EventQueue(Mailbox& mailbox, std::function<void(std::size_t)> on_ready)
       : mailbox_(mailbox), on_ready_(std::move(on_ready)) {}
 
-  /// The engine's callback, which must not throw: an event that the system has no memory for is lost, and those after
-  /// it.
+  /// Takes an event from the engine's callback, which must not throw: where the system has no memory for one, it is
+  /// lost, and so are all after it.
   void push(std::size_t prompt_index, const TokenEvent& event) noexcept;
-  /// A prompt's progress, which takes the place of what was told of it before and still waits. Where the system has no
-  /// memory for it, nothing is lost: the prompt's next one tells more.
+  /// Takes a prompt's progress, which replaces an earlier one that still waits. Where there is no memory for it,
+  /// nothing is lost: the next one says more.
   void push(std::size_t prompt_index, const PromptProgress& progress) noexcept;
-  /// All that wait, in order; `items` is overwritten. False: events after them are lost. The I/O thread, as for the
-  /// rest.
+  /// Takes all events that wait, in order; `items` is overwritten. False: later events are lost. The I/O thread, as for
+  /// all functions below.
   bool take(std::vector<Item>& items);
-  /// From now on events are dropped and on_ready is not called.
+  /// Drops events from now on, and never calls on_ready again.
   void close();
   void notify();
-  /// Choices whose last event was pushed, be it lost or not.
+  /// How many choices have had their last event, lost or not.
   std::size_t num_ended() const;
 
  private:
   void add(RequestEvent&& event);
-  /// Whoever takes is told, unless that is under way.
+  /// Tells the I/O thread, unless that is on its way.
   void post() noexcept;
 
   Mailbox& mailbox_;
   std::function<void(std::size_t)> on_ready_;
   mutable std::mutex mutex_;
   std::vector<Item> items_;
-  std::vector<std::size_t> progress_places_;  // [prompt]: its last progress in items_, unless that was taken
+  std::vector<std::size_t> progress_places_;  // [prompts] where the prompt's last progress is in items_, unless taken
   std::size_t num_bytes_ = 0;
   std::size_t num_ended_ = 0;
   bool posted_ = false;

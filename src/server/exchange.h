@@ -1,4 +1,4 @@
-// One request on its way to its answer: its connection, its client, and the record of both that the access log gets.
+// One request and its answer, with the connection, the client, and the record for the access log.
 //
 // Owned by the coroutine that serves the connection; the I/O thread.
 #pragma once
@@ -15,24 +15,24 @@
 
 namespace octavo::server {
 
-/// One request and its answer.
+/// One request on its way to its answer.
 struct Exchange {
   HttpConnection& connection;
   HttpRequest request;
-  Address client = {};  // the sender, as far as trusted proxies tell; it counts as its client_group()
-  ApiKey key = {};      // its name is empty where there are no keys
+  Address client = {};  // the sender, as trusted proxies name it; it counts by its client_group()
+  ApiKey key = {};      // the name is empty where there are no keys
   Clock::time_point begin = {};
   AccessRecord record = {};
 };
 
-/// The name under which the request's client is counted for fairness: its key, or without keys its address.
+/// The client's name for fairness: that of its key, or without keys its address.
 std::string client_of(const Exchange& exchange);
 
-/// Fills in the client and the record, as far as the request's head tells. `own_id` names a request that has no
-/// printable X-Request-Id of its own.
+/// Sets the client and the record by the request's head. `own_id`: the name of a request without a printable
+/// X-Request-Id.
 void identify(Exchange& exchange, const Address& peer, const TrustedProxies& proxies, std::string own_id);
 
-/// The values of all header fields of that name, in order. They are valid as long as the request.
+/// The values of all header fields of this name, in order. They are views into the request.
 std::vector<std::string_view> lines_of(const HttpRequest& request, std::string_view name);
 
 }  // namespace octavo::server

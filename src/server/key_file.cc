@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxBytes = 1U << 20;
 constexpr mode_t kForbidden = S_IWGRP | S_IRWXO;
 
-/// Closes a descriptor.
+/// A file descriptor, which is closed by the destructor.
 struct Descriptor {
   explicit Descriptor(int opened) : number(opened) {}
   ~Descriptor() {
@@ -44,7 +44,7 @@ Result<void> check_status(const struct stat& status, const std::string& name) {
 
 Result<std::string> read_key_file(const std::filesystem::path& path) {
   const std::string name = path.string();
-  // A pipe without a writer would be waited for.
+  // O_NONBLOCK, as a pipe without a writer would be waited for.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.number < 0) return fail("{}: cannot open the file of API keys: {}", name, std::strerror(errno));
   struct stat status{};

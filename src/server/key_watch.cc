@@ -8,7 +8,7 @@ namespace octavo::server {
 
 Result<std::unique_ptr<KeyWatch>> KeyWatch::open(std::filesystem::path file, std::chrono::milliseconds interval,
                                                  const KeySalt& salt) {
-  const auto stamp = stamp_of(file);  // before the file is read: a change meanwhile is then found later
+  const auto stamp = stamp_of(file);  // taken before the file is read: a change meanwhile is then seen later
   OCTAVO_TRY(ApiKeys keys, ApiKeys::read(file, salt));
   return std::unique_ptr<KeyWatch>(new KeyWatch(std::move(file), interval, salt, std::move(keys), stamp));
 }
@@ -22,7 +22,7 @@ KeyWatch::KeyWatch(std::filesystem::path file, std::chrono::milliseconds interva
       keys_(std::move(keys)),
       stamp_(stamp),
       thread_(start_thread([this](const std::stop_token& stop) { run(stop); }, [](const Error&) {})) {
-}  // each look's failure is its own
+}  // an exception ends this look alone
 
 KeyWatch::~KeyWatch() {
   thread_.request_stop();
@@ -42,7 +42,7 @@ void KeyWatch::run(const std::stop_token& stop) {
     }
     try {
       look();
-    } catch (...) {  // no memory: at the next look, perhaps
+    } catch (...) {  // there is no memory; the next look may find some
       num_reads_due_ = 1;
     }
   }
@@ -51,7 +51,7 @@ void KeyWatch::run(const std::stop_token& stop) {
 void KeyWatch::look() {
   const auto stamp = stamp_of(file_);
   if (stamp != stamp_) {
-    // A further change within the same tick of the file system's clock may leave no trace: it is read twice.
+    // Another change within the same tick of the file system's clock may leave no trace, so the file is read twice.
     num_reads_due_ = 2;
   } else if (num_reads_due_ == 0) {
     return;

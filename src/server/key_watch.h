@@ -1,5 +1,5 @@
 // A file of API keys that is read again when it changes, on a thread of its own: neither a slow disk nor busy workers
-// keep a revoked key alive. Owned by the service; take() from the I/O thread.
+// keep a revoked key alive. Owned by the service; take() is called on the I/O thread.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,14 @@ class KeyWatch {
  public:
   static constexpr std::chrono::milliseconds kInterval{250};
 
-  /// Changes since the last look.
+  /// What has changed since the last take().
   struct News {
-    std::optional<ApiKeys> keys = {};  // the file's, if they are others than before
-    std::string notice = {};           // for the operator; empty: nothing to say
+    std::optional<ApiKeys> keys = {};  // the file's keys, if they have changed
+    std::string notice = {};           // for the operator; empty: there is none
   };
 
-  /// Reads the file for the first time; keys() are those. A file that later cannot be used changes nothing: the keys
-  /// from before stay valid, and a notice says so.
+  /// Reads the file for the first time; first_keys() are its keys. If the file becomes unusable later, the keys stay
+  /// valid, and a notice says so.
   static Result<std::unique_ptr<KeyWatch>> open(std::filesystem::path file,
                                                 std::chrono::milliseconds interval = kInterval,
                                                 const KeySalt& salt = random_salt());
@@ -35,7 +35,7 @@ class KeyWatch {
   KeyWatch(const KeyWatch&) = delete;
   KeyWatch& operator=(const KeyWatch&) = delete;
 
-  /// As of open().
+  /// The keys that open() has read.
   const ApiKeys& first_keys() const { return first_keys_; }
   News take();
 
@@ -49,15 +49,15 @@ class KeyWatch {
   const std::chrono::milliseconds interval_;
   const KeySalt salt_;
   const ApiKeys first_keys_;
-  // The thread's
+  // Used by the thread alone.
   ApiKeys keys_;
   std::optional<FileStamp> stamp_;
-  std::string complaint_;  // why the file as it is cannot be used; empty: it can
+  std::string complaint_;  // why the file cannot be used now; empty: it can
   int num_reads_due_ = 0;
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  News news_;  // under the mutex
+  News news_;  // guarded by the mutex
   std::jthread thread_;
 };
 

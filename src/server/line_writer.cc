@@ -20,11 +20,11 @@ namespace octavo::server {
 namespace {
 
 constexpr mode_t kPrivateMode = 0600, kSharedMode = 0640;
-constexpr std::chrono::seconds kFarewell{1};         // for a reader to take what waits at the end
-constexpr std::chrono::milliseconds kRoomPause{10};  // after room to write that was none
+constexpr std::chrono::seconds kFarewell{1};         // for a reader to take what is left at the end
+constexpr std::chrono::milliseconds kRoomPause{10};  // after a write failed although there seemed to be room
 
 Result<int> open_file(const std::string& path, bool is_private) {
-  // A pipe without a reader would be waited for.
+  // O_NONBLOCK, as a pipe without a reader would be waited for.
   const int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const int descriptor = ::open(path.c_str(), flags, is_private ? kPrivateMode : kSharedMode);
   if (descriptor < 0) return fail("{}: cannot open the log: {}", path, std::strerror(errno));
@@ -69,7 +69,7 @@ LineWriter::LineWriter(std::string path, int descriptor, bool is_own, int waker,
       descriptor_(descriptor),
       is_file_(is_regular_file(descriptor)),
       thread_(start_thread([this](const std::stop_token&) { run(); }, [](const Error&) {})) {
-}  // each line's failure is its own
+}  // an exception loses this line alone
 
 LineWriter::~LineWriter() {
   stopping_ = true;
@@ -92,7 +92,7 @@ void LineWriter::write(std::string line) noexcept {
     } else {
       ++num_dropped_;
     }
-  } catch (const std::exception&) {  // no memory
+  } catch (const std::exception&) {  // there is no memory
     ++num_dropped_;
   }
   if (was_empty) wake();
@@ -123,14 +123,14 @@ bool LineWriter::wait(bool for_room, int timeout_ms) {
   pollfd states[2] = {{.fd = waker_, .events = POLLIN, .revents = 0},
                       {.fd = descriptor_, .events = POLLOUT, .revents = 0}};
   if (::poll(states, for_room ? 2 : 1, timeout_ms) < 0) {
-    if (errno != EINTR) std::this_thread::sleep_for(kRoomPause);  // no memory for it
+    if (errno != EINTR) std::this_thread::sleep_for(kRoomPause);  // the system has no memory for poll()
     return false;
   }
   if ((states[0].revents & POLLIN) != 0) {
     eventfd_t ignored = 0;
     ::eventfd_read(waker_, &ignored);
   }
-  return states[1].revents != 0;  // an error as well: the attempt to write says which
+  return states[1].revents != 0;  // also for an error: writing will say which
 }
 
 void LineWriter::run() {
@@ -151,7 +151,7 @@ void LineWriter::run() {
       } else if (wait(true, is_last ? 10 : -1)) {
         write_piece();
       }
-    } catch (...) {  // no memory: the lines that wait are still there
+    } catch (...) {  // there is no memory; the lines stay in the queue
       retry_at_ = Clock::now() + options_.retry_interval;
     }
   }
@@ -160,7 +160,7 @@ void LineWriter::run() {
 bool LineWriter::take_line() {
   const std::lock_guard lock(mutex_);
   if (queue_.empty() && !is_failing_) return false;
-  // Under the mutex: a line that was dropped because of those that wait is told of before the last of them.
+  // The mutex is held: dropped lines are reported before the last of the lines for which they had no room.
   const std::uint64_t num_dropped = num_dropped_;
   if (num_dropped > num_reported_) {
     line_ = fmt::format("{{\"time\":\"{}\",\"dropped_lines\":{}}}\n", iso_time(std::chrono::system_clock::now()),
@@ -208,13 +208,13 @@ void LineWriter::fail_line(int error) {
 
 bool LineWriter::take_back() {
   if (!is_own_ || !is_file_) return false;
-  const off_t end = ::lseek(descriptor_, 0, SEEK_CUR);  // of what this descriptor wrote
+  const off_t end = ::lseek(descriptor_, 0, SEEK_CUR);  // the end of what this descriptor wrote
   struct stat status{};
-  if (::fstat(descriptor_, &status) != 0 || status.st_size != end) return false;  // others have written behind it
+  if (::fstat(descriptor_, &status) != 0 || status.st_size != end) return false;  // others have appended to it
   return ::ftruncate(descriptor_, end - static_cast<off_t>(line_begin_)) == 0;
 }
 
-/// A line that tells of dropped ones is none of them, and is made anew.
+/// Drops the current line. A line that reports dropped ones does not count as one, and is made anew.
 void LineWriter::drop_line() {
   if (num_told_ == 0) ++num_dropped_;
   clear_line();
@@ -230,7 +230,7 @@ void LineWriter::reopen_file() {
     const std::lock_guard lock(mutex_);
     if (!reopen_due_) return;
   }
-  // A line that was begun belongs into the old file, as long as that takes it.
+  // A line that was begun is finished in the old file, if that still takes it.
   if (line_begin_ > 0 && !is_failing_) return;
   if (line_begin_ > 0) drop_line();
   {

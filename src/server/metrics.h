@@ -1,6 +1,5 @@
-// The figures of /metrics: counts and histograms of the server's requests, and the engine's own figures. Names are
-// vLLM's with the prefix octavo:, so that dashboards need a search and replace at most; docs/server/watching.md lists
-// them.
+// The figures of /metrics: counts and histograms of the server's requests, and those of the engines. Names are vLLM's
+// with the prefix octavo:, so that dashboards need at most a search and replace; docs/server/watching.md lists them.
 //
 // Owned by the server; the I/O thread.
 #pragma once
@@ -20,7 +19,7 @@ class ModelMetrics;
 struct ModelStats {
   std::string id;
   EngineStats stats;
-  std::string device = {};  // that computes it
+  std::string device = {};  // the device that computes the model
 };
 
 class Metrics {
@@ -40,16 +39,16 @@ class Metrics {
   void set_held_bytes(std::uint64_t bytes);
   void set_stored_bytes(std::uint64_t bytes);
   void set_model_memory(std::uint64_t bytes);
-  /// A model that was fetched for clients: "done", "failed" or "stopped".
+  /// Counts a model that was fetched for clients; `outcome`: "done", "failed" or "stopped".
   void count_pull(const std::string& outcome);
-  /// The bytes since the server began.
+  /// Sets the bytes that were fetched since the server began.
   void set_pulled_bytes(std::uint64_t bytes);
-  /// Something of the server's own failed for want of memory, and is tried again.
+  /// Counts a failure of the server itself for want of memory, which is tried again.
   void count_failure() noexcept;
-  /// Since the server began.
+  /// Sets the number of dropped lines since the server began.
   void set_dropped_log_lines(std::uint64_t count);
 
-  /// Prometheus text, version 0.0.4, with the figures of the engines that there are.
+  /// The figures in Prometheus' text format, version 0.0.4, with those of the engines in `models`.
   std::string text(std::span<const ModelStats> models) const;
   static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
 

@@ -8,10 +8,10 @@ namespace {
 using prometheus::Histogram;
 using prometheus::Registry;
 
-Histogram::BucketBoundaries second_buckets() {  // of whole requests
+Histogram::BucketBoundaries second_buckets() {  // for whole requests
   return {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500};
 }
-Histogram::BucketBoundaries step_buckets() {  // of a step, or of a token
+Histogram::BucketBoundaries step_buckets() {  // for a step, or a token
   return {0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2, 5};
 }
 Histogram::BucketBoundaries token_buckets() {

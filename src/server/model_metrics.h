@@ -1,4 +1,4 @@
-// The figures of one model in /metrics: histograms of its requests and steps.
+// The figures of one model in /metrics: histograms of its requests and its steps.
 //
 // Owned by the Metrics; the I/O thread.
 #pragma once
@@ -16,17 +16,17 @@ namespace octavo::server {
 
 class ModelMetrics {
  public:
-  /// `id` is the label model_name. The registry must outlive it.
+  /// `id` is the value of the label model_name. The registry must outlive this.
   ModelMetrics(prometheus::Registry& registry, const std::string& id);
 
   void observe_first_token(double seconds) { first_token_.Observe(seconds); }
   void observe_between_tokens(double seconds) { between_tokens_.Observe(seconds); }
-  /// A choice has ended.
+  /// Counts a choice that has ended.
   void observe_finished(FinishReason reason, const RequestStats& stats);
-  /// Steps since the last call. The last one's time alone is known; the others count as their mean. An engine that has
-  /// fewer than the one before is another one.
+  /// Counts the steps since the last call. Only the last step's time is known; the others count with their mean. An
+  /// engine with fewer steps than the last one had is a new one.
   void observe_steps(const EngineStats& stats);
-  /// Times that the model was loaded.
+  /// Sets how often the model was loaded.
   void set_loads(std::uint64_t count) { loads_.Increment(static_cast<double>(count) - loads_.Value()); }
 
  private:
@@ -35,7 +35,7 @@ class ModelMetrics {
       &predicted_step_, &prompt_tokens_, &generated_tokens_;
   prometheus::Family<prometheus::Counter>& finished_;
   prometheus::Counter& loads_;
-  // As of the last observe_steps()
+  // The state after the last observe_steps().
   std::uint64_t num_steps_ = 0;
   double step_s_ = 0, predicted_step_s_ = 0;
 };

@@ -107,7 +107,7 @@ void ModelPuller::run(const std::string& name, const std::stop_source& stop) {
                             .stop = stop.get_token()}));
 }
 
-/// Called on its thread, after all else that it does.
+/// Called on the fetching thread, as its last act.
 void ModelPuller::hand_over(Result<bool> fetched) {
   auto result = std::make_shared<Result<bool>>(std::move(fetched));
   boost::asio::post(io_, [this, result] { take(std::move(*result)); });
@@ -118,7 +118,7 @@ void ModelPuller::take(Result<bool> fetched) {
   is_fetching_ = false;
   if (std::exchange(is_given_up_, false)) {
     metrics_.count_pull(fetched ? "done" : "stopped");
-    if (fetched && *fetched && on_fetched_) on_fetched_();  // it was whole before it could be stopped
+    if (fetched && *fetched && on_fetched_) on_fetched_();  // the model was whole before the fetch could be stopped
     if (!readers_.empty()) begin(name_);                    // they came meanwhile
     return;
   }
@@ -180,7 +180,7 @@ ModelPuller::Reader::Reader(ModelPuller& puller, std::string name, const KeyDige
     outcome_ = std::unexpected(std::move(*refusal));
     return;
   }
-  std::list<Reader*> own{this};  // no memory is wanted once it has begun
+  std::list<Reader*> own{this};  // so that moving it later needs no memory
   if (puller.is_fetching_ || puller.is_offering_) {
     puller.name_ = std::move(name);
   } else {
@@ -205,7 +205,7 @@ ModelPuller::Reader::~Reader() {
 }
 
 PullNews ModelPuller::Reader::news() const {
-  if (puller_.is_given_up_) return {};  // what is told there is of what nobody reads
+  if (puller_.is_given_up_) return {};  // nobody reads what the fetch reports now
   PullNews news = puller_.board_.news();
   if (puller_.is_offering_) news.stage = Stage::kOffering;
   return news;

@@ -30,7 +30,8 @@ ApiResult<json::object> props(const ModelSlot& slot) {
   return llama_props(*slot.model(), *slot.info());
 }
 
-/// What `tell` tells about the model that the path or its query names. `serves`: of a query that names none.
+/// Answers with what `tell` gives about the model that the path or its query names. `serves`: for a query that names
+/// none.
 template <class Tell>
 HttpResponse about_model(const RouteCall& call, Serves serves, const Tell& tell) {
   const ModelSlot* slot = call.parts.models.find(call.match.argument, serves);
@@ -38,7 +39,7 @@ HttpResponse about_model(const RouteCall& call, Serves serves, const Tell& tell)
   return told(tell(*slot));
 }
 
-/// `owner`: the client. `body`: of a client who is there.
+/// Makes an answer. `owner`: the client. `body`: of a client that is still there.
 using AnswerBody = ApiResult<json::object> (*)(const BodyResult& body, ModelTable& models, const std::string& owner);
 
 ApiResult<json::object> load(const BodyResult& body, ModelTable& models, const std::string& owner) {

@@ -1,5 +1,4 @@
-// The routes about the models of the server: lists of them, what is known of one, and llama.cpp's loading and
-// unloading. https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+// The routes about the models of the server: lists of them, facts about one, and llama.cpp's loading and unloading.
 //
 // Free functions without state; the I/O thread.
 #pragma once
@@ -15,21 +14,21 @@
 
 namespace octavo::server {
 
-inline constexpr std::size_t kMaxModelBodyBytes = 65536;  // of a body with the name of a model
+inline constexpr std::size_t kMaxModelBodyBytes = 65536;  // the most bytes of a body with a model's name
 ApiError model_body_too_large(std::size_t num_bytes);
-/// What a client is told that wanted a model no more, where others do.
+/// The notice to a client that unloads a model which others still use.
 std::string model_stays(std::string_view id);
 
 HttpResponse list_models(const RouteCall& call);
 HttpResponse list_ollama_models(const RouteCall& call);
 HttpResponse list_running_models(const RouteCall& call);
 HttpResponse show_model(const RouteCall& call);
-/// 503 where the model is not loaded; it knows more of it than the others.
+/// Answers GET /props; 503 where the model is not loaded.
 HttpResponse show_llama_props(const RouteCall& call);
 HttpResponse show_tei_info(const RouteCall& call);
 boost::asio::awaitable<void> show_ollama_model(RouteCall call);
-/// Loading is begun, not waited for, as llama.cpp does it. Errors: a model that is loaded already, or not at all; a
-/// 409: it stays for others.
+/// Begins to load a model without waiting for it, as llama.cpp does. Errors: the model is loaded already, or cannot be.
+/// The second function unloads one; 409: others still use it.
 boost::asio::awaitable<void> load_model(RouteCall call);
 boost::asio::awaitable<void> unload_model(RouteCall call);
 

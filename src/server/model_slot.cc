@@ -60,11 +60,11 @@ void ModelSlot::begin_unload() {
   try {
     unloader_ = start_thread(
         [host = std::move(host_), end](const std::stop_token&) mutable {
-          host.reset();  // a load hears of it at its next piece; gigabytes go back to the system, which takes a while
+          host.reset();  // a load stops at its next piece; freeing gigabytes takes a while
           end();
         },
         [end](const Error&) { end(); });
-  } catch (const std::exception&) {  // the system refuses a thread: the engine went with its work, on this one
+  } catch (const std::exception&) {  // the system refuses a thread: the engine was destroyed on this one
     end();
   }
 }

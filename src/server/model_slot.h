@@ -1,4 +1,4 @@
-// One model of a server, loaded or not: what is known of it, its engine, and how many requests use that.
+// One model of a server, loaded or not: what is known of it, its engine, and how many requests use it.
 //
 // Owned by the ModelTable; the I/O thread. Loading and unloading happen on threads of their own.
 #pragma once
@@ -20,18 +20,18 @@
 
 namespace octavo::server {
 
-/// A model that a server can load.
+/// A model that the server can load.
 struct ModelEntry {
-  /// The first is its id. None: they are told by what is loaded (model_id()).
+  /// The model's names, the first of which is its id. Empty: they follow from what is loaded (model_id()).
   std::vector<std::string> names = {};
   LoadEngine load = {};
-  std::string version = {};        // of what `load` makes: an engine of another version is outdated
-  std::uint64_t memory_bytes = 0;  // weights and KV memory, at most
+  std::string version = {};        // the version of what `load` makes: an engine of another version is outdated
+  std::uint64_t memory_bytes = 0;  // the most for weights and KV memory
   bool is_loaded_at_start = false;
-  bool takes_any_name = false;                             // that no other model has
+  bool takes_any_name = false;                             // any name that no other model has means this one
   std::function<void(SamplingParams&)> set_sampling = {};  // the operator's, over the model's own; none: as it is
-  /// The facts in its file's head: architecture, name, vectors, context, weights and layers. None: nobody has read
-  /// it, and the model is known once it is loaded.
+  /// The facts in the head of its file: architecture, name, vectors, context, weights and layers. None: nobody has read
+  /// it, and the model is known only once it is loaded.
   std::optional<ModelInfo> head = {};
 };
 
@@ -42,62 +42,62 @@ class ModelSlot {
     kUnloaded,
     kLoading,
     kServing,
-    kClosing,    // it ends what runs, and takes nothing new
-    kUnloading,  // its engine ends, or its load does
+    kClosing,    // it finishes what runs, and takes nothing new
+    kUnloading,  // its engine is being destroyed, or its load stopped
   };
   struct Times {
-    Clock::time_point load_begin = {};  // when the load that is under way began, or the last one did
+    Clock::time_point load_begin = {};  // when the current load began, or else the last one
     Clock::time_point load_failed = {}, loaded = {}, last_use = {};
-    Clock::duration of_load = {}, of_failed_load = {};  // what it took the last time
+    Clock::duration of_load = {}, of_failed_load = {};  // how long the last ones took
   };
 
-  /// `on_change` is called on other threads when update() has something to see; it must not throw.
+  /// `on_change` is called on other threads when update() has something to do; it must not throw.
   ModelSlot(ModelEntry entry, std::chrono::milliseconds stall_timeout, std::function<void()> on_change);
   ModelSlot(const ModelSlot&) = delete;
   ModelSlot& operator=(const ModelSlot&) = delete;
 
-  /// Empty until a model without names is loaded.
+  /// The model's id; empty until a model without names is loaded.
   const std::string& id() const { return id_; }
-  /// Whether it is one of the model's own names.
+  /// Whether `name` is one of the model's own names.
   bool answers_to(std::string_view name) const;
   const ModelEntry& entry() const { return entry_; }
   State state() const { return state_; }
   bool is_in_memory() const { return state_ != State::kUnloaded; }
-  /// What it takes while it is in memory: of a loaded one what was taken, else what was offered.
+  /// The memory that it takes when loaded: of a loaded model the memory that was taken, else what its entry says.
   std::uint64_t memory_bytes() const;
 
-  /// When the server came to know of it, in seconds since 1970.
+  /// When the server learned of it, in seconds since 1970.
   std::int64_t created() const { return created_; }
 
-  /// The engine, while the slot serves or closes.
+  /// The engine, while the slot serves or closes; else null.
   Engine* engine() const;
-  /// The model as requests see it; null before it was loaded for the first time.
+  /// The model in the form that requests use; null before it was first loaded.
   const std::shared_ptr<const ServedModel>& model() const { return model_; }
-  /// What the model was when it was last loaded; none: it never was.
+  /// The facts about the model when it was last loaded; none: it never was.
   const std::optional<ModelInfo>& info() const { return info_; }
-  /// The facts that are known without a load: the same, or of one that was not loaded as it is offered now what its
-  /// head says. Null: nothing is.
+  /// The facts that are known without a load: info(), or what the file's head says, if the entry was not loaded in its
+  /// present form. Null: there are none.
   const ModelInfo* known() const;
-  /// Why it could not be loaded the last time, if so.
+  /// The error of the last load, if it failed.
   const std::optional<Error>& load_error() const { return load_error_; }
-  /// The engine has ended with an exception, and is driven no more.
+  /// Whether the engine has ended with an exception, and is driven no more.
   bool has_failed() const { return host_ && host_->failed() && host_->engine() != nullptr; }
   const Error& failure() const { return host_->error(); }
 
   void begin_load(Clock::time_point now);
-  /// A load that is under way is stopped by it, and is no failure.
+  /// Unloads the model. A load that this stops has not failed.
   void begin_unload();
-  /// Stops a load that is under way, which has failed by it for this reason.
+  /// Stops the current load, which has failed then, for the reason `why`.
   void give_up_load(Error why, Clock::time_point now);
   void close();
   void reopen();
   /// Waits for its threads to end.
   void stop();
-  /// Takes what the threads have done. True: the state has changed.
+  /// Takes the results of its threads. True: the state has changed.
   bool update(Clock::time_point now, const RequestPolicy& policy);
-  /// What is known of it has changed; its engine stays until it is closed.
+  /// Replaces its entry; its engine stays until it is closed.
   void replace(ModelEntry entry, const RequestPolicy& policy);
-  /// Its entry is gone, or what is loaded is not what is offered now.
+  /// Whether its entry is gone, or what is loaded is not what is offered now.
   bool is_outdated() const { return is_removed_ || (is_in_memory() && loaded_version_ != entry_.version); }
   void remove() { is_removed_ = true; }
   bool is_removed() const { return is_removed_; }
@@ -105,7 +105,7 @@ class ModelSlot {
   std::uint64_t num_loads() const { return num_loads_; }
   int num_leases() const { return num_leases_; }
   const Times& times() const { return times_; }
-  /// Who uses it since it was loaded.
+  /// The clients that have used it since it was loaded.
   ModelUses& uses() { return uses_; }
   const ModelUses& uses() const { return uses_; }
   /// Looks at the engine's progress.
@@ -134,15 +134,15 @@ class ModelSlot {
   bool is_removed_ = false;
   ProgressWatch progress_;
   std::unique_ptr<EngineHost> host_;
-  std::atomic<bool> is_unloaded_ = false;  // by unloader_
-  std::jthread unloader_;                  // joined first
+  std::atomic<bool> is_unloaded_ = false;  // set by unloader_
+  std::jthread unloader_;                  // destroyed first: joined
 };
 
-/// The use of a loaded model by one request. The slot must outlive it, and keeps its engine as long.
+/// The use of a loaded model by one request. The slot must outlive it, and keeps its engine that long.
 class ModelLease {
  public:
   ModelLease() = default;
-  /// The lease of a slot that serves, to a client.
+  /// A client's lease of a slot that serves.
   ModelLease(ModelSlot& slot, const std::string& client);
   ~ModelLease() { end(); }
   ModelLease(ModelLease&& other) noexcept;
@@ -153,7 +153,7 @@ class ModelLease {
   const ServedModel& model() const { return *model_; }
   const std::string& id() const { return slot_->id(); }
   bool has_failed() const { return slot_->has_failed(); }
-  /// How long its client wants the model to stay after its last request.
+  /// Sets how long the client wants the model to stay after its last request.
   void set_keep_alive(std::chrono::milliseconds time) { use_->keep_alive = time; }
 
  private:

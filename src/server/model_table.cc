@@ -15,7 +15,7 @@ namespace {
 
 using State = ModelSlot::State;
 
-constexpr std::size_t kMaxNamed = 10;                                        // models that an error lists
+constexpr std::size_t kMaxNamed = 10;                                        // the most models that an error lists
 constexpr ModelTable::Clock::duration kLoadAgain = std::chrono::seconds(5);  // after an attempt that failed, at least
 
 ApiError not_loaded(const ModelSlot& slot) {
@@ -105,7 +105,7 @@ void ModelTable::drain() {
 
 void ModelTable::replace(std::vector<ModelEntry> entries, Clock::time_point now) {
   std::list<ModelSlot> before = std::exchange(slots_, {});
-  std::unordered_map<std::string, std::list<ModelSlot>::iterator> offered;  // by id
+  std::unordered_map<std::string, std::list<ModelSlot>::iterator> offered;  // slots by id
   for (auto slot = before.begin(); slot != before.end(); ++slot)
     if (!slot->is_removed()) offered.try_emplace(slot->id(), slot);
   for (ModelEntry& entry : entries) {
@@ -128,7 +128,7 @@ void ModelTable::advance(Clock::time_point now) {
     if (!slot.update(now, options_.requests)) continue;
     if (Engine* engine = slot.engine(); engine != nullptr && is_draining_ && !slot.has_failed()) engine->drain();
   }
-  end_waits(now);  // before a model that was loaded for them could go again
+  end_waits(now);  // before a model that was loaded for them could be unloaded again
   std::erase_if(preloads_, [](const auto& wait) { return wait->is_over(); });
   if (!is_draining_) {
     unload_unused(now);
@@ -190,7 +190,7 @@ void ModelTable::load_next(Clock::time_point now) {
   const auto next = std::ranges::find_if(
       waits_, [](const LoadWait* wait) { return !wait->is_over() && wait->slot_.state() == State::kUnloaded; });
   if (next != waits_.end()) return make_room(**next, now);
-  // Whoever wanted the room has left.
+  // All that wanted the room have left.
   const bool is_wanted = std::ranges::any_of(waits_, [](const LoadWait* wait) {
     return !wait->is_over() && (wait->slot_.state() == State::kUnloading || wait->slot_.state() == State::kLoading);
   });
@@ -200,7 +200,7 @@ void ModelTable::load_next(Clock::time_point now) {
 }
 
 void ModelTable::make_room(const LoadWait& wait, Clock::time_point now) {
-  if (answer_to(wait, now)) return;  // with an error, soon
+  if (answer_to(wait, now)) return;  // the wait ends with an error soon
   if (await_load(wait, now)) return;
   const std::uint64_t limit = options_.models.memory_bytes;
   const std::uint64_t wanted = wait.slot_.entry().memory_bytes;
@@ -210,7 +210,7 @@ void ModelTable::make_room(const LoadWait& wait, Clock::time_point now) {
     if (slot.state() == State::kServing) staying += slot.memory_bytes();
   while (staying + wanted > limit) {
     ModelSlot* slot = next_to_go(wait, now);
-    if (slot == nullptr) return;  // none may go yet
+    if (slot == nullptr) return;  // none may be unloaded yet
     staying -= slot->memory_bytes();
     slot->close();
     if (slot->num_leases() == 0) slot->begin_unload();
@@ -221,7 +221,7 @@ bool ModelTable::await_load(const LoadWait& wait, Clock::time_point now) {
   const auto loading =
       std::ranges::find_if(slots_, [](const ModelSlot& slot) { return slot.state() == State::kLoading; });
   if (loading == slots_.end()) return false;
-  // Without a model for the start there is no server.
+  // Without the models for the start there is no server.
   if (loading->entry().is_loaded_at_start && loading->model() == nullptr) return true;
   const bool had_turn = now - std::max(wait.since_, loading->times().load_begin) >= options_.models.max_wait / 2;
   if (!had_turn) return true;

@@ -1,11 +1,11 @@
-// The models of a server: which there are, which are in memory, and who waits for one.
+// The models of a server: which there are, which are in memory, and which requests wait for one.
 //
-// A request finds its model by a name, waits for its load with a LoadWait, and holds it as a ModelLease until the
-// engine has told all of its answer, whether the client has read it or not. Models are loaded when somebody waits for
-// them, one at a time, in the order of the waits. Where memory for another one is wanted, one that nobody uses goes,
-// the least recently used first, once it was left for as long as loading it took. If all are in use, one that has had
-// its turn takes no new request, ends those that it has, and goes. So no model starves behind another that is always in
-// use. A load that another model waits for has its time too: one that is not done by then is stopped, and has failed.
+// A request finds its model by a name, waits for its load with a LoadWait, and holds it with a ModelLease until the
+// engine has told all of its answer, read by the client or not. Models are loaded when requests wait for them, one at a
+// time, in the order of the waits. Where another model needs memory, an unused one is unloaded: the least recently used
+// first, once it was unused for as long as loading it took. If all are in use, one that has had its turn takes no new
+// request, finishes those that it has, and is unloaded. So no model starves behind another that is always in use. A
+// load that keeps another model waiting is bounded, too: after that time it is stopped, and has failed.
 //
 // Owned by the server; the I/O thread.
 #pragma once
@@ -30,53 +30,54 @@ class ModelTable {
  public:
   using Clock = ModelSlot::Clock;
 
-  /// `options` outlive it. `on_change` is called on other threads when advance() has something to do; it must not
+  /// `options` must outlive it. `on_change` is called on other threads when advance() has something to do; it must not
   /// throw.
   ModelTable(const ServerOptions& options, std::vector<ModelEntry> entries, std::function<void()> on_change);
   ~ModelTable();
   ModelTable(const ModelTable&) = delete;
   ModelTable& operator=(const ModelTable&) = delete;
 
-  /// Begins to load the models that are to be there at the start.
+  /// Begins to load the models for the start.
   void start();
-  /// All of these are there.
+  /// Whether all models for the start are loaded.
   bool is_started() const;
-  /// Acts on what has happened: several times a second, and after each on_change. What happened is told by slots().
+  /// Acts on what has happened. Called several times a second, and after each on_change. slots() then tells what has
+  /// happened.
   void advance(Clock::time_point now);
-  /// Other models are offered from now on. Requests that run are not touched.
+  /// Replaces the models that are offered. Running requests are not touched.
   void replace(std::vector<ModelEntry> entries, Clock::time_point now);
-  /// No model is loaded any more, what is being loaded is stopped; whoever waits for one is refused; engines take
-  /// nothing new.
+  /// Loads no model any more, stops the current load, and refuses all that wait; engines take no new requests.
   void drain();
   /// Waits for engines to end.
   void stop();
 
-  /// The model of that name, else one that takes any; of no name: the first one that serves such calls, as far as that
-  /// is known without a load, else the first one. Null: there is none.
+  /// The model with this name, else one that takes any name. Empty name: the first model that serves such calls, as far
+  /// as that is known without a load, else the first one. Null: there is none.
   ModelSlot* find(std::string_view name, Serves serves = nullptr);
-  /// When a model that serves goes, if nobody uses it any more; none: never.
+  /// When a serving model will be unloaded if nobody uses it any more; none: never.
   std::optional<Clock::time_point> expiry(const ModelSlot& slot, Clock::time_point now) const;
-  /// Loads a model for nobody in particular. Errors: it is there or on its way; as those of a LoadWait.
+  /// Loads a model that no request waits for. Errors: it is loaded or being loaded; those of a LoadWait.
   ApiResult<void> preload(ModelSlot& slot, const std::string& owner, Clock::time_point now);
-  /// The client wants the model no more. It goes as soon as nobody uses it; false: it stays, because others have used
-  /// it within the time that they want it kept. Error: clients may not say so.
+  /// Notes that the client does not want the model any more. True: it is unloaded as soon as nobody uses it; false: it
+  /// stays for others, which want it kept after their last use. Error: clients may not say so.
   ApiResult<bool> unload(ModelSlot& slot, const std::string& client, Clock::time_point now);
   const std::list<ModelSlot>& slots() const { return slots_; }
   std::list<ModelSlot>& slots() { return slots_; }
-  /// The 404 of a model that is not there.
+  /// The error (404) for a model that does not exist.
   ApiError not_found(std::string_view name) const;
   std::uint64_t memory_taken() const;
-  /// The policy of all requests, whichever model they are for.
+  /// The policy for requests, whichever model they are for.
   const RequestPolicy& policy() const { return options_.requests; }
-  /// Why the server cannot go on, if so: a model for the start cannot be loaded, or an engine has failed.
+  /// The reason why the server cannot go on, if there is one: a model for the start cannot be loaded, or an engine has
+  /// failed.
   const Error* failure() const;
   bool has_failed_engine() const;
 
-  /// A request that waits for its model.
+  /// A request's wait for its model.
   class LoadWait {
    public:
-    /// `owner`: the client, by whom the queue is shared fairly. `on_over` is called when is_over() has become true, but
-    /// not in here.
+    /// `owner`: the client, by which the queue is shared fairly. `on_over` is called when is_over() has become true,
+    /// but not from the constructor.
     LoadWait(ModelTable& table, ModelSlot& slot, std::string owner, std::function<void()> on_over,
              Clock::time_point now);
     ~LoadWait();
@@ -104,7 +105,7 @@ class ModelTable {
  private:
   bool serves_calls(const ModelSlot& slot, Serves serves) const;
   bool has_room_for(const std::string& owner) const;
-  /// How long a model stays after the requests of clients that do not say.
+  /// How long a model stays after requests of clients that do not say.
   std::chrono::milliseconds kept() const;
   /// The name under which a client says how long a model stays.
   std::string speaker(const std::string& client) const {
@@ -113,10 +114,10 @@ class ModelTable {
   void end_waits(Clock::time_point now);
   std::optional<ApiResult<ModelLease>> answer_to(const LoadWait& wait, Clock::time_point now) const;
   void unload_unused(Clock::time_point now);
-  /// Loads the model that is waited for first, or makes room for it.
+  /// Loads the model that the first wait is for, or makes room for it.
   void load_next(Clock::time_point now);
   void make_room(const LoadWait& wait, Clock::time_point now);
-  /// Stops the load that is under way where this one has waited long enough. False: there is none.
+  /// Stops the current load where this wait has lasted long enough. False: nothing is being loaded.
   bool await_load(const LoadWait& wait, Clock::time_point now);
   ModelSlot* next_to_go(const LoadWait& wait, Clock::time_point now);
 

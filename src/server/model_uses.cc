@@ -9,7 +9,7 @@ namespace {
 
 using TimePoint = ModelUses::Clock::time_point;
 
-constexpr std::size_t kMaxClients = 256;  // that are known one by one, beside those with requests under way
+constexpr std::size_t kMaxClients = 256;  // the most clients known one by one, besides those with running requests
 
 TimePoint kept_until(TimePoint from, std::chrono::milliseconds kept) {
   return kept == kKeptForever ? TimePoint::max() : from + kept;

@@ -1,5 +1,5 @@
-// Which clients use a loaded model, and until when each of them wants it in memory: a client says so for itself, and
-// takes the model from nobody else.
+// Which clients use a loaded model, and until when each of them wants it in memory: a client decides for itself alone,
+// and cannot take the model from another.
 //
 // Owned by a ModelSlot; the I/O thread.
 #pragma once
@@ -16,26 +16,26 @@ class ModelUses {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// One client's.
+  /// The use by one client.
   struct Use {
-    int num_requests = 0;                                      // under way
-    Clock::time_point last = {};                               // when the last one was
-    std::optional<std::chrono::milliseconds> keep_alive = {};  // after that; none: the client did not say
+    int num_requests = 0;                                      // running now
+    Clock::time_point last = {};                               // when the last one was running
+    std::optional<std::chrono::milliseconds> keep_alive = {};  // after the last request; none: the client did not say
   };
 
-  /// A request of the client begins. The use stays where it is until end().
+  /// Begins a request of the client. The result does not move until end().
   Use& begin(const std::string& client, Clock::time_point now);
   static void end(Use& use, Clock::time_point now) noexcept;
-  /// The client wants the model no longer than its requests last.
+  /// Notes that the client wants the model no longer than its requests run.
   void release(const std::string& client);
-  /// The model is loaded anew.
+  /// Forgets all clients, as the model is loaded anew.
   void clear();
 
-  /// Nobody has used it, or said anything about it.
+  /// Whether nobody has used the model, or said anything about it.
   bool empty() const { return uses_.empty(); }
-  /// Until when it is wanted, but for one client if that is named; time_point::max(): for ever. `kept`: how long after
-  /// the last request of a client that did not say, and the most that one may say. Requests that run count as if they
-  /// ended now.
+  /// Until when clients other than `but_for` (unless null) want the model; time_point::max(): for ever. `kept`: how
+  /// long it stays after the last request of a client that did not say, and the most that a client may say. Running
+  /// requests count as if they ended now.
   Clock::time_point wanted_until(Clock::time_point now, std::chrono::milliseconds kept,
                                  const std::string* but_for = nullptr) const;
 
@@ -44,8 +44,8 @@ class ModelUses {
   void forget_oldest(const Use& but_for) noexcept;
 
   std::map<std::string, Use> uses_;
-  /// Clients that are no longer known one by one, as there were too many: when the last of those that did not say used
-  /// it, until when the others want it, and when the last of these used it.
+  /// What is left of clients that are no longer known one by one, as there were too many: when the last of those that
+  /// did not say used the model; until when the others want it, and when the last of these used it.
   std::optional<Clock::time_point> last_of_others_;
   Clock::time_point others_until_ = Clock::time_point::min();
   Clock::time_point last_that_said_ = Clock::time_point::min();

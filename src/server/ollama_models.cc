@@ -20,7 +20,7 @@ namespace json = boost::json;
 
 constexpr std::size_t kMaxShownName = 256;
 
-/// A number of weights as ollama writes it: "134.52M", "8B", "3.2B".
+/// A number of weights in ollama's form: "134.52M", "8B", "3.2B".
 std::string parameter_size(std::uint64_t num_weights) {
   constexpr double kThousand = 1e3, kMillion = 1e6, kBillion = 1e9;
   const auto count = static_cast<double>(num_weights);
@@ -43,7 +43,7 @@ json::object details(const ModelInfo& info) {
           {"quantization_level", info.file.weight_type}};
 }
 
-/// The facts that both lists tell of a model. Nobody has hashed a file that was not loaded yet.
+/// What both lists say of a model. A file that was never loaded has no known hash.
 json::object entry(const ModelSlot& slot) {
   const ModelInfo* const info = slot.known();
   return {{"name", slot.id()},
@@ -61,7 +61,7 @@ std::string time_at(ModelTable::Clock::duration from_now) {
   return iso_time(std::chrono::system_clock::now() + from_now);
 }
 
-/// The capabilities of a model, by the names that ollama knows.
+/// A model's capabilities under ollama's names.
 json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) {
   json::array capabilities;
   if (writes_text(info, policy)) capabilities.emplace_back("completion");

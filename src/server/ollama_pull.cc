@@ -18,7 +18,7 @@ namespace {
 
 using Stage = PullNews::Stage;
 
-constexpr std::size_t kShownDigits = 12;  // of a digest, as ollama shows it
+constexpr std::size_t kShownDigits = 12;  // the digits of a digest in ollama's output
 
 struct Change {
   std::string_view path;

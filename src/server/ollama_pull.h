@@ -1,4 +1,4 @@
-// Bodies and answers of ollama's /api/pull, and what its other changes of models are answered with.
+// The bodies and answers of ollama's /api/pull, and the answers to its other requests that change models.
 // https://github.com/ollama/ollama/blob/main/docs/api.md
 //
 // Free functions without state; any thread.
@@ -19,20 +19,20 @@ struct OllamaPull {
   bool stream = true;
 };
 
-/// Errors: fields of a wrong type, no name, a registry that is not to be trusted.
+/// Reads a body. Errors: fields of a wrong type; no name; a registry that is not trusted.
 ApiResult<OllamaPull> parse_ollama_pull(const boost::json::object& body);
 
-/// The lines of a stream that say how far a fetch is, after lines that told `told`: a stage that passed unseen between
-/// the two is told as well.
+/// The lines of a stream that report progress since `told`. A stage that began and ended between the two is reported as
+/// well.
 std::string pull_lines(const PullNews& told, const PullNews& news);
-/// The rest of a stream whose last lines told `told`.
+/// The last lines of a stream that has reported `told`.
 std::string last_pull_lines(const PullNews& told, const ModelPuller::Outcome& outcome);
-/// {"status": "success"}, with the warnings.
+/// The line {"status": "success"}, with the warnings.
 std::string pull_success(std::span<const std::string> warnings);
 
-/// The 403 of a path by which ollama's clients change models, with what its operator types instead.
+/// The error (403) for a path by which ollama's clients change models; it says what the operator types instead.
 ApiError refused_change(std::string_view path);
-/// The 403 of /api/pull on a server that was started without it.
+/// The error (403) for /api/pull on a server that was started without it.
 ApiError pulls_not_allowed();
 
 }  // namespace octavo::server

@@ -33,7 +33,7 @@ json::array aliases_of(const ModelSlot& slot) {
   return aliases;
 }
 
-/// The kinds of routes that answer with the model, and llama.cpp's word for one that sees.
+/// What the model can be asked for, as kinds of routes, and llama.cpp's word for a model that sees.
 json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) {
   json::array capabilities;
   if (writes_text(info, policy)) capabilities.emplace_back("completion");
@@ -43,7 +43,7 @@ json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) 
   return capabilities;
 }
 
-/// A kind of vocabulary, as GGUF calls it and as llama.cpp counts it (enum llama_vocab_type).
+/// A kind of vocabulary, under GGUF's name and llama.cpp's number (enum llama_vocab_type).
 struct VocabularyKind {
   std::string_view name;
   int number;
@@ -53,7 +53,7 @@ constexpr VocabularyKind kVocabularies[] = {{.name = "no_vocab", .number = 0}, {
                                             {.name = "t5", .number = 4},       {.name = "rwkv", .number = 5},
                                             {.name = "plamo2", .number = 6},   {.name = "gemma4", .number = 2}};
 
-/// What llama.cpp's server tells of a model. Numbers that are not known are left out.
+/// What llama.cpp's server says of a model. Numbers that are not known are left out.
 json::object meta_of(const ModelInfo& info) {
   const ModelFile& file = info.file;
   json::object meta = {{"n_ctx", info.max_context}};

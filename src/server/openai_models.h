@@ -1,4 +1,4 @@
-// GET /v1/models and /v1/models/{id}: the models of the server, as OpenAI's API lists them.
+// GET /v1/models and /v1/models/{id}: the models of the server in the form of OpenAI's API.
 //
 // Free functions without state; the I/O thread.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace octavo::server {
 
-/// A model as OpenAI lists it, with the fields that vLLM (max_model_len) and llama.cpp (status) add. No model is loaded
-/// for it. `policy`: the one of all requests.
+/// A model in OpenAI's form, with the fields that vLLM (max_model_len) and llama.cpp (status) add. No model is loaded
+/// for it. `policy`: that of all requests.
 boost::json::object openai_model(const ModelSlot& slot, const RequestPolicy& policy);
 boost::json::object openai_models(const std::list<ModelSlot>& models, const RequestPolicy& policy);
 

@@ -10,7 +10,7 @@
 namespace octavo::server {
 namespace {
 
-/// Takes out the addresses from the one on with which the body has more than `most` of them.
+/// Takes out the addresses that are too many: those from which on the body has more than `most` pictures.
 FetchedPictures take_too_many(std::vector<PictureAddress>& addresses, int most) {
   FetchedPictures refused;
   std::int64_t number = 0;
@@ -77,7 +77,7 @@ asio::awaitable<ApiResult<UnfetchedPictures>> PictureFetches::fetch(Exchange& ex
   exchange.connection.hold_body(num_bytes);
   auto turn = co_await bodies_.take_turn(exchange, std::max(num_bytes, WorkQueue::kSmallBytes + 1));
   if (!turn) co_return std::unexpected(turn.error());
-  if (!(*turn)->has_begun()) co_return std::unexpected(shutting_down());  // nobody hears it
+  if (!(*turn)->has_begun()) co_return std::unexpected(shutting_down());  // nobody will see this
   body.turn = std::move(*turn);
   exchange.connection.body_is_taken();
   auto put = [&] { return put_pictures(body.object, *fetched); };

@@ -1,6 +1,6 @@
-// Bodies with pictures before they are parsed. Those that a body names by addresses are fetched on threads that wait
-// and compute nothing: meanwhile others' bodies are parsed, and steps are computed. A body with pictures is a large one
-// in the queue of the threads that parse, since a few bytes may take as long to be decoded: texts keep a thread.
+// Fetches the pictures that bodies name by addresses, before the bodies are parsed, on threads that wait and compute
+// nothing: meanwhile other bodies are parsed, and steps are computed. A body with pictures counts as large in the queue
+// of the threads that parse, since a few bytes of it may take long to decode: one thread is left to texts.
 //
 // Clients take turns, one body of one client after another's. Owned by the Service; the I/O thread.
 #pragma once
@@ -20,19 +20,19 @@ struct ServerOptions;
 
 class PictureFetches {
  public:
-  static constexpr int kThreads = 8;  // bodies whose pictures are fetched at once
+  static constexpr int kThreads = 8;  // how many bodies have their pictures fetched at once
 
-  /// Both must outlive it.
+  /// Both references must outlive it.
   PictureFetches(const ServerOptions& options, BodyReader& bodies);
 
-  /// Puts the pictures at the body's addresses in their places, where its model sees. A body with pictures gives its
-  /// turn at the reader back meanwhile, and has that of a large one then. Together they may have as many bytes as a
-  /// body may. The value tells of those that did not come. Whoever asks `stop` to stop it notifies the connection's
-  /// wake(). Errors: it was stopped; the connection gave up what it holds; the server shuts down.
+  /// Puts the pictures of the body's addresses in their places, if the model sees. Meanwhile the body gives its turn at
+  /// the reader back; it then gets that of a large one. All pictures together may have as many bytes as a body. The
+  /// result tells of those that could not be fetched. Whoever asks `stop` for a stop must notify the connection's
+  /// wake(). Errors: a stop; the connection gave up what it holds; the server shuts down.
   asio::awaitable<ApiResult<UnfetchedPictures>> fetch(Exchange& exchange, AddressedBody& body, std::stop_token stop);
 
  private:
-  /// Those that were fetched, and those of a number beyond the bounds.
+  /// The pictures that were fetched, and errors for those beyond the bounds.
   asio::awaitable<ApiResult<FetchedPictures>> fetch_all(Exchange& exchange, std::size_t body_bytes,
                                                         std::vector<PictureAddress> addresses, std::stop_token stop);
 

@@ -12,7 +12,7 @@ namespace octavo::server {
 
 PullHandler::PullHandler(const Shared& shared, Exchange& exchange)
     : shared_(shared), exchange_(exchange), connection_(exchange.connection) {
-  connection_.set_on_hang_up([] {});  // so that it is seen after whatever else the client sends
+  connection_.set_on_hang_up([] {});  // needed to notice the end after whatever else the client sends
 }
 
 PullHandler::~PullHandler() { connection_.set_on_hang_up(nullptr); }

@@ -1,7 +1,7 @@
-// Answers one request of ollama's /api/pull: tells its client how far the model is that it asked for.
+// Answers one request of ollama's /api/pull: it reports how far the fetch of the requested model is.
 //
-// One lives as long as its request; the I/O thread. What a client is too slow to read is not kept for it: its next line
-// says how far the model is then.
+// Lives as long as its request; the I/O thread. What a client is too slow to read is not kept for it: its next line
+// reports the progress at that time.
 #pragma once
 
 #include <chrono>
@@ -18,14 +18,14 @@ namespace octavo::server {
 
 class PullHandler {
  public:
-  /// The parts of the server that it needs, which outlive it.
+  /// The parts of the server that it needs. They outlive it.
   struct Shared {
     const PullOptions& options;
-    const ApiKeys& keys;  // as they are now
+    const ApiKeys& keys;  // the current ones
     const Responder& responder;
     BodyReader& bodies;
     ModelPuller& puller;
-    std::chrono::milliseconds max_silence;  // of a stream; 0: any
+    std::chrono::milliseconds max_silence;  // the longest silence of a stream; 0: no limit
   };
 
   PullHandler(const Shared& shared, Exchange& exchange);
@@ -36,9 +36,9 @@ class PullHandler {
   asio::awaitable<void> run();
 
  private:
-  /// Why the client may not pull, if so.
+  /// The reason why the client may not pull, if there is one.
   std::optional<ApiError> check_right() const;
-  /// None: the client is gone.
+  /// Reads the body. None: the client is gone.
   asio::awaitable<ApiResult<std::optional<OllamaPull>>> read();
   asio::awaitable<void> answer_stream(const ModelPuller::Reader& reader);
   asio::awaitable<void> answer_whole(const ModelPuller::Reader& reader);
@@ -49,7 +49,7 @@ class PullHandler {
   HttpConnection& connection_;
 };
 
-/// The routes by which ollama's clients have models fetched, and would change those that are there.
+/// The routes by which ollama's clients have models fetched, and those by which they would change existing ones.
 asio::awaitable<void> pull_model(RouteCall call);
 asio::awaitable<void> refuse_change(RouteCall call);
 

@@ -1,4 +1,4 @@
-// The options of a server whose clients may have models fetched: whoever fetches one, and the bounds of that.
+// The options for a server whose clients may have models fetched: the function that fetches one, and its bounds.
 //
 // Values. The functions are called by a ModelPuller: check_name() on the I/O thread, fetch() on a thread of its own.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace octavo::server {
 
-/// The part of the file being fetched that is there. It is told first before a byte of the file comes.
+/// The part of the file being fetched that has come. It is first reported before a byte of the file has come.
 struct FetchProgress {
   std::string digest;  // "sha256:0123..."
   std::uint64_t completed_bytes = 0, total_bytes = 0;
@@ -22,20 +22,20 @@ struct FetchProgress {
 
 struct FetchCall {
   std::string name;
-  /// Asked when the sizes are known, before the first byte, with how many are to come. An error ends the fetch.
+  /// Asked once sizes are known, before the first byte, with the bytes to come. An error ends the fetch.
   std::function<Result<void>(std::uint64_t bytes)> admit;
   std::function<void(const FetchProgress&)> on_progress;
-  std::stop_token stop;  // asked for: the fetch ends with an error within a second, and what came of it stays
+  std::stop_token stop;  // once asked for, the fetch ends with an error within a second, and what has come stays
 };
 
 struct PullOptions {
-  /// Fetches a model, or finds it whole. True: reading the entries anew (ReadEntries) finds it among them, or another
-  /// version of it; false: all that is known. None: clients may have nothing fetched.
+  /// Fetches a model, or finds that it is complete. True: the entries, when read again (ReadEntries), have this model
+  /// or a new version of it; false: all of it is known already. Empty: clients may have nothing fetched.
   std::function<Result<bool>(const FetchCall&)> fetch = {};
-  /// Error: it is no name of a model that can be fetched.
+  /// Error: this is no name of a model that can be fetched.
   std::function<Result<void>(std::string_view name)> check_name = {};
-  std::uint64_t max_bytes = 0;         // that fetches may write, all together; 0: any number
-  std::vector<std::string> keys = {};  // names of those that may; "*": all. Without keys everybody may
+  std::uint64_t max_bytes = 0;         // the most that all fetches may write together; 0: no limit
+  std::vector<std::string> keys = {};  // the names of keys that may pull; "*": all. Without keys, everybody may
 };
 
 }  // namespace octavo::server

@@ -1,4 +1,4 @@
-// The query of a request's target. A free function without state; any thread.
+// The query in the target of a request. A free function without state; any thread.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace octavo::server {
 
-/// The value of a name in the query of a target, percent-escapes as they stand. None: the name is not there.
+/// The value of a name in the query of a target, with its percent-escapes. None: the name is not there.
 inline std::optional<std::string_view> query_value(std::string_view target, std::string_view name) {
   const std::size_t begin = target.find('?');
   std::string_view query = begin == std::string_view::npos ? std::string_view() : target.substr(begin + 1);

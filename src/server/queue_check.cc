@@ -12,7 +12,7 @@
 namespace octavo::server {
 namespace {
 
-/// The requests of a call that wait a few at a time: each alone must find room.
+/// Checks requests that wait a few at a time: each alone must have room.
 ApiResult<void> check_texts(const CompletionCall& call, const ServerOptions& options) {
   const QueueBound tokens = options.queued_tokens();
   for (const Request& request : call.requests) {

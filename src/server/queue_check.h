@@ -1,4 +1,4 @@
-// Whether the requests of a call could ever wait in the server's queue.
+// Checks whether the requests of a call could ever wait in the server's queue.
 //
 // Free function without state; any thread.
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace octavo::server {
 
-/// Error: the requests of the call could not all wait at the same time, even if nothing else did, so that to try again
-/// later would never help. The requests of a call for vectors wait a few at a time.
+/// Error: the requests of the call could not all wait at the same time, even in an empty queue, so that trying again
+/// would never help. Requests of a call for vectors wait a few at a time.
 ApiResult<void> check_queue(const CompletionCall& call, const ServerOptions& options);
 
 }  // namespace octavo::server

@@ -1,4 +1,4 @@
-// The time that a request's head gives it: X-Request-Timeout, in seconds.
+// The time limit that a request has in its head: X-Request-Timeout, in seconds.
 //
 // Free functions without state; any thread.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace octavo::server {
 
-/// Seconds, or 0 where the header is not there. Error: it has no such number.
+/// The limit in seconds, 0 where the header is absent. Error: it has no such number.
 ApiResult<double> deadline_of(const HttpRequest& request);
 Clock::time_point time_after(Clock::time_point begin, double seconds);
 /// The error of a request whose time is over.

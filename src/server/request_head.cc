@@ -28,7 +28,7 @@ std::optional<ApiError> check_host(const HttpRequest& request, const HostList& h
                   .code = "host_not_allowed"};
 }
 
-/// An error for a route that exists, but not at this entrance.
+/// The error of a route that exists, but not at this entrance.
 std::optional<ApiError> check_entrance(const RouteRow& row, const Entrance& entrance) {
   const bool is_metrics = row.is_metrics;
   const bool is_there = entrance.metrics_alone ? row.is_probe || is_metrics : !is_metrics || entrance.has_metrics;
@@ -44,7 +44,8 @@ std::optional<ApiError> check_key(const HttpRequest& request, const ApiKeys& key
   return wrong_key("no valid API key was given, expected the header Authorization: Bearer KEY, or X-Api-Key: KEY");
 }
 
-/// A page of another site, whose answer its browser would not show it, but which the model would have computed.
+/// Refuses a request of another site's page: its browser would not show it the answer, but the model would have
+/// computed it.
 std::optional<ApiError> check_page(const HttpRequest& request, const CorsOrigins& origins) {
   if (request.method() == http::verb::get || request.method() == http::verb::head) return std::nullopt;
   const auto value_of = [&](const char* name) {
@@ -88,7 +89,7 @@ std::optional<ApiError> check_head(const HttpRequest& request, const Routes& rou
 
 HttpResponse preflight(const HttpRequest& request, const Routes& routes) {
   HttpResponse response{.status = 204, .content_type = {}};
-  // Clients add headers of their own to tell what they are. No header does more here than the origin's pages may do.
+  // Clients say what they are by headers of their own. No header lets a page do more here than its origin may.
   std::string headers = text_of(request[http::field::access_control_request_headers]);
   if (headers.empty()) headers = "Authorization, Content-Type, X-Api-Key, X-Request-Id, X-Request-Timeout";
   response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS"},

@@ -1,4 +1,4 @@
-// The head of a request: which ones are let in, and the header fields of their answers. Pure; any thread.
+// Checks the heads of requests, and adds the header fields of answers. Pure; any thread.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,22 @@
 
 namespace octavo::server {
 
-/// Origins whose pages may call from a browser; "*": every one; none: no page may.
+/// The origins whose pages may call from a browser; "*": every one; empty: no page may.
 using CorsOrigins = std::vector<std::string>;
 
-/// The reason to refuse a request before its body is read: its host, path, method, key, or the page that sent it. Its
-/// Content-Type is none: whatever it says, a body is read as JSON.
+/// The reason to refuse a request before its body is read: its host, path, method or key, or the page that sent it. Its
+/// Content-Type is never a reason: whatever it says, a body is read as JSON.
 std::optional<ApiError> check_head(const HttpRequest& request, const Routes& routes, const Entrance& entrance,
                                    const ApiKeys& keys, const CorsOrigins& origins);
 
-/// The key that a request names as OpenAI's clients do (Authorization: Bearer) or as Anthropic's (X-Api-Key); null:
-/// none that is known.
+/// The key that a request has as OpenAI's clients send it (Authorization: Bearer) or as Anthropic's (X-Api-Key); null:
+/// it has none that is known.
 const ApiKey* key_of(const HttpRequest& request, const ApiKeys& keys);
 
-/// The error of a request whose key was taken back after check_head().
+/// The error of a request whose key was revoked after check_head().
 ApiError key_revoked();
 
-/// The answer to a browser that asks before it calls.
+/// The answer to a browser's preflight request.
 HttpResponse preflight(const HttpRequest& request, const Routes& routes);
 
 /// Adds the fields that every answer has.

@@ -25,8 +25,8 @@ void Responder::hold(const Exchange& exchange, HttpResponse& response) const {
   response.held.set(response.body.size());
 }
 
-// GCC 12 evaluates both branches of a conditional expression within co_await's operand, and destroys some temporaries
-// of it twice: here and elsewhere, what is awaited is called with named values.
+// GCC 12 evaluates both branches of a conditional expression in co_await's operand, and destroys some of its
+// temporaries twice: so, here and elsewhere, functions to await are called with named values.
 asio::awaitable<void> Responder::send(Exchange& exchange, HttpResponse& response) const {
   hold(exchange, response);
   add_headers(exchange.request, routes_, exchange.record.id, origins_, response);

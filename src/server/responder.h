@@ -1,5 +1,5 @@
-// The answers to requests, as they all leave: their bodies are counted as held until they are written, their heads have
-// the fields that every answer has, and the record knows their status.
+// Sends all answers to requests: their bodies count as held until they are written, their heads get the fields that
+// every answer has, and the record gets their status.
 //
 // Owned by the Service; the I/O thread.
 #pragma once
@@ -16,16 +16,16 @@ namespace octavo::server {
 
 class Responder {
  public:
-  /// All must outlive it.
+  /// All references must outlive it.
   Responder(const Routes& routes, const CorsOrigins& origins, BufferBudget& held)
       : routes_(routes), origins_(origins), held_(held) {}
 
-  /// An error in the form of the API that has this target.
+  /// An error in the form of the API to which this target belongs.
   HttpResponse error_response(std::string_view target, const ApiError& error) const;
-  /// A body that is too much to hold gives way to an error.
+  /// Sends an answer, or an error instead where the body is too large to hold.
   asio::awaitable<void> send(Exchange& exchange, HttpResponse& response) const;
   asio::awaitable<void> refuse(Exchange& exchange, const ApiError& error) const;
-  /// The head of a stream of this type, a text that stays. False: the connection is closed.
+  /// Sends the head of a stream of this type; the text must stay valid. False: the connection is closed.
   asio::awaitable<bool> begin_stream(Exchange& exchange, std::string_view content_type) const;
 
  private:

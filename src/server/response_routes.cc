@@ -18,12 +18,12 @@
 namespace octavo::server {
 namespace {
 
-constexpr int kDefaultItems = 20, kMaxItems = 100;  // of one page, as OpenAI has them
+constexpr int kDefaultItems = 20, kMaxItems = 100;  // on one page, as in OpenAI's API
 
 struct Page {
   bool is_ascending = false;
   std::size_t limit = kDefaultItems;
-  std::string_view after = {};  // the id of the item before the first one; empty: from the beginning
+  std::string_view after = {};  // the id of the item before the first one; empty: start at the first
 };
 
 ApiResult<Page> read_page(std::string_view target) {
@@ -73,7 +73,7 @@ HttpResponse told(ApiResult<std::string> body) {
   return body ? HttpResponse{.body = std::move(*body)} : to_response(body.error());
 }
 
-/// What `tell` tells of the response that the path names.
+/// Answers with what `tell` gives about the response that the path names.
 template <class Tell>
 HttpResponse about_response(const RouteCall& call, const Tell& tell) {
   const std::string& id = call.match.argument;

@@ -1,4 +1,4 @@
-// Responses that are kept, asked for again: GET and DELETE of /v1/responses/{id}, and GET of its input_items.
+// The routes about stored responses: GET and DELETE of /v1/responses/{id}, and GET of its input_items.
 #pragma once
 
 #include "http/http_connection.h"
@@ -6,7 +6,7 @@
 
 namespace octavo::server {
 
-/// Errors: 404; a query that is none.
+/// Errors: there is no such response (404); a wrong query.
 HttpResponse show_response(const RouteCall& call);
 HttpResponse delete_response(const RouteCall& call);
 HttpResponse list_response_input(const RouteCall& call);

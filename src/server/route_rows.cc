@@ -63,7 +63,7 @@ ApiFields pull_fields() {
   return kTables;
 }
 
-/// The answer of a function that waits for nothing.
+/// Answers with a function that waits for nothing.
 template <HttpResponse (*kAnswer)(const RouteCall&)>
 asio::awaitable<void> at_once(RouteCall call) {
   HttpResponse response = kAnswer(call);

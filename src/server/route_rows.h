@@ -1,4 +1,4 @@
-// The routes that every server has beside those of its APIs, one row each. Constants; any thread.
+// The routes that every server has besides those of its APIs, one row each. Constants; any thread.
 #pragma once
 
 #include <span>

@@ -19,7 +19,7 @@ using boost::beast::http::verb;
 constexpr std::string_view kArgument = "{id}";
 constexpr std::string_view kVersion = "/v1";
 
-/// The target without its query, and without scheme and authority, which a request through a proxy may have (RFC
+/// The target without its query, and without the scheme and authority that a request through a proxy may have (RFC
 /// 9112, 3.2.2).
 std::string_view path_of(std::string_view target) {
   target = target.substr(0, target.find('?'));
@@ -29,7 +29,7 @@ std::string_view path_of(std::string_view target) {
   return path == std::string_view::npos ? "/" : target.substr(path);
 }
 
-/// The text that stands for {id}; empty where the path has none. Nothing: it is another path.
+/// The part of the path that stands for {id}; empty where the route has none. Nothing: the path is not the route's.
 std::optional<std::string_view> match_path(const RouteRow& route, std::string_view path) {
   const std::size_t begin = route.path.find(kArgument);
   if (begin == std::string_view::npos) return path == route.path ? std::optional(std::string_view()) : std::nullopt;
@@ -57,7 +57,7 @@ std::string_view methods(const RouteRow& route) {
   return route.method == verb::post ? "POST" : "DELETE";
 }
 
-/// RFC 3986, 2.1. Nothing where a % has no two hexadecimal digits.
+/// Decodes percent-escapes (RFC 3986, 2.1). Nothing where a % is not followed by two hexadecimal digits.
 std::optional<std::string> percent_decode(std::string_view text) {
   std::string decoded;
   while (!text.empty()) {
@@ -102,7 +102,7 @@ bool Routes::has_spelt_out(std::string_view path) const {
 std::string Routes::known_path(std::string_view target) const {
   std::string_view given = path_of(target);
   while (given.size() > 1 && given.ends_with('/')) given.remove_suffix(1);
-  if (is_known(given)) return std::string(given);  // a client's text in it may have slashes of its own
+  if (is_known(given)) return std::string(given);  // unchanged, as a client's text in it may have slashes of its own
   std::string path = with_single_slashes(given);
   if (is_known(path)) return path;
   const std::string other = path.starts_with(kVersion) && path.substr(kVersion.size()).starts_with('/')
@@ -114,7 +114,7 @@ std::string Routes::known_path(std::string_view target) const {
 ApiResult<RouteMatch> Routes::find(verb method, std::string_view target) const {
   const std::string path = known_path(target);
   const bool is_spelt_out = has_spelt_out(path);
-  std::string_view known;  // the pattern of the path, if it takes other methods
+  std::string_view known;  // the path of a route that takes other methods
   for (const RouteRow& route : rows_) {
     const auto argument = match_path(route, path);
     if (!argument || (is_spelt_out && route.path != path)) continue;

@@ -1,4 +1,4 @@
-// The paths that there are, and their methods. Immutable; any thread.
+// The paths of the server and their methods. Immutable; any thread.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -20,11 +20,11 @@ struct ServiceParts;
 
 struct RouteMatch {
   const RouteRow* row;
-  std::string argument;  // that stands for {id}, or of a queried row its query's model, with its percent-escapes
-                         // decoded: any bytes
+  std::string argument;  // the text for {id}, or the model in a queried row's query; percent-escapes are
+                         // decoded, so it may have any bytes
 };
 
-/// A request on its way to its answer, and the parts of the server that answer it. All outlive the answer.
+/// A request that is being answered, and the parts of the server that answer it. All of them outlive the answer.
 struct RouteCall {
   ServiceParts& parts;
   Exchange& exchange;
@@ -32,43 +32,43 @@ struct RouteCall {
 };
 
 struct RouteRow {
-  std::string_view path;  // "{id}" stands for a client's text; so metrics name it
+  std::string_view path;  // "{id}" stands for a client's text; metrics have the path in this form
   boost::beast::http::verb method = boost::beast::http::verb::get;
   boost::asio::awaitable<void> (*answer)(RouteCall call) = nullptr;
   bool needs_key = false;
-  bool needs_models = false;  // answered when models are being served: before, and a POST when one has failed, with 503
-  bool takes_slashes = false;                 // in the client's text
-  bool is_queried = false;                    // its query names a model
-  bool is_probe = false, is_metrics = false;  // Entrance's
+  bool needs_models = false;   // answered once models are served: 503 before, and for a POST also after one has failed
+  bool takes_slashes = false;  // the client's text may have slashes
+  bool is_queried = false;     // its query may name a model
+  bool is_probe = false, is_metrics = false;  // see Entrance
   const Api* api = nullptr;
-  RouteText text = {};  // of one that is of no API
+  RouteText text = {};  // for a route that is of no API
 };
 
 class Routes {
  public:
-  /// The routes of the APIs, and those that every server has.
+  /// The routes of `apis`, and those that every server has.
   explicit Routes(std::span<const Api> apis = all_apis());
 
-  /// The path of a request's target, which may be a whole URL, as the table of routes spells it: slashes that are one
-  /// too many are left out, and so is a /v1, or put in, where there is such a path and not that one. Clients are given
-  /// an address with /v1 or without, with a slash at its end or without. A path that is not there, without the former.
+  /// The path of a request's target, which may be a whole URL, as the table spells it. Surplus slashes are dropped, and
+  /// /v1 is dropped or added where only that gives a known path: clients are given an address with or without /v1, and
+  /// with or without a slash at its end. An unknown path comes without surplus slashes.
   std::string known_path(std::string_view target) const;
 
-  /// `target` is a request's, a path or a whole URL, with its query. Errors: 400 (an escape that is none), 404, 405; a
-  /// HEAD is a GET.
+  /// Finds the route of a request; `target` is a path or a whole URL, with its query. Errors: a wrong escape (400),
+  /// 404, 405; a HEAD counts as a GET.
   ApiResult<RouteMatch> find(boost::beast::http::verb method, std::string_view target) const;
-  /// "GET, HEAD", "POST" or "GET, HEAD, DELETE": of a 405's Allow header; empty for an unknown path.
+  /// The text of a 405's Allow header, such as "GET, HEAD", "POST" or "GET, HEAD, DELETE"; empty for an unknown path.
   std::string allowed_methods(std::string_view target) const;
 
-  /// /openapi.json: all of them.
+  /// The text of /openapi.json: a description of all routes.
   std::string description() const;
 
-  /// The body of an error's answer, in the form of the API that has this target.
+  /// The body of an error's answer, in the form of the API to which this target belongs.
   std::string error_body(std::string_view target, const ApiError& error) const;
 
  private:
   bool is_known(std::string_view path) const;
-  /// Whether a route has just this path, which is then no other one's with a client's text in it.
+  /// Whether a route has exactly this path, which then does not count as a client's text of another route.
   bool has_spelt_out(std::string_view path) const;
 
   std::span<const Api> apis_;

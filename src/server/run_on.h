@@ -1,4 +1,4 @@
-// Work for another thread, awaited by a coroutine, which goes on where it was.
+// Runs work on another thread for a coroutine, which then continues where it was.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -10,7 +10,7 @@
 
 namespace octavo::server {
 
-/// The result or exception of `work()`. Its references must outlive the wait, which nothing cuts short.
+/// The result or exception of `work()`. References in it must outlive the wait, which nothing cuts short.
 template <class Work>
 boost::asio::awaitable<std::invoke_result_t<Work&>> run_on(boost::asio::thread_pool& pool, Work work) {
   auto body = [](Work inner) -> boost::asio::awaitable<std::invoke_result_t<Work&>> { co_return inner(); };

@@ -8,9 +8,9 @@
 namespace octavo::server {
 namespace {
 
-constexpr int kMaxUnsent = 128 << 10;  // bytes that the system keeps for a connection and has not sent
+constexpr int kMaxUnsent = 128 << 10;  // bytes that the system holds for a connection before they are sent
 
-/// The answer to a connection that is not let in. Its request is not read.
+/// The answer to a connection that is not let in, whose request is not read.
 std::string refusal(const ApiError& error) {
   const std::string body = error_body(error);
   return fmt::format(
@@ -19,8 +19,8 @@ std::string refusal(const ApiError& error) {
       body.size(), body);
 }
 
-/// Closes a connection for a destructor. If close() throws, the socket is closed, and a waiting coroutine is left to
-/// the time-outs.
+/// Closes a connection in a destructor. If close() throws, the socket is closed even so, and a waiting coroutine ends
+/// by time-out.
 void close_quietly(HttpConnection& connection) noexcept {
   try {
     connection.close();
@@ -29,7 +29,7 @@ void close_quietly(HttpConnection& connection) noexcept {
   }
 }
 
-/// Closes a connection that is not read any more though it has not ended.
+/// Closes a connection when its reading ends, for whatever reason.
 class Reader {
  public:
   explicit Reader(std::shared_ptr<HttpConnection> connection) : connection_(std::move(connection)) {}
@@ -48,8 +48,8 @@ asio::awaitable<void> read(Reader reader) { co_await reader.connection().read_lo
 
 }  // namespace
 
-/// A connection in the set. A coroutine owns it, so that it leaves the set however the coroutine ends. A coroutine that
-/// finds no memory to wait ends without a word: Asio destroys it and calls no handler.
+/// A connection in the set. The coroutine owns it, so that it leaves the set however that ends. A coroutine that finds
+/// no memory to wait ends without a word: Asio destroys it and calls no handler.
 class ServedConnections::Served {
  public:
   using Place = std::unique_ptr<ConnectionPlaces::Place>;
@@ -84,7 +84,7 @@ void ServedConnections::start_or_drop(Tcp::socket socket, Listener& listener) {
   try {
     start(std::move(socket), listener);
   } catch (const std::exception&) {
-    service_.metrics().count_failure();  // the socket is closed with what held it
+    service_.metrics().count_failure();  // the socket is closed with its owner
   }
 }
 
@@ -99,7 +99,7 @@ void ServedConnections::start(Tcp::socket socket, Listener& listener) {
   }
   socket.set_option(Tcp::no_delay(true), ignored);
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
-  // A slow reader then costs little in the system's memory, and is seen to be slow.
+  // So a slow reader takes little of the system's memory, and is noticed as slow.
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsent, sizeof kMaxUnsent);
   auto transport = tls_ != nullptr ? make_tls_transport(std::move(socket), tls_->context())
                                    : make_plain_transport(std::move(socket));

@@ -1,4 +1,4 @@
-// The connections that are served. Each is in the set for as long as the coroutine that serves it lives.
+// The connections that are served. Each is in the set as long as the coroutine that serves it lives.
 //
 // Owned by the server; the I/O thread.
 #pragma once
@@ -18,24 +18,26 @@ namespace octavo::server {
 
 class ServedConnections {
  public:
-  /// The references must outlive it. `on_leave` is called when a connection has left the set; it throws only for want
+  /// The references must outlive it. `on_leave` is called after a connection has left the set; it throws only for want
   /// of memory.
   ServedConnections(asio::io_context& io, Service& service, ReceivedBytes& received, const HttpLimits& limits,
                     std::function<void()> on_leave);
   ServedConnections(const ServedConnections&) = delete;
   ServedConnections& operator=(const ServedConnections&) = delete;
 
-  /// Connections speak TLS from now on; `tls` must outlive the set.
+  /// Makes connections from now on speak TLS; `tls` must outlive the set.
   void set_tls(TlsContext& tls) { tls_ = &tls; }
 
-  /// Serves a connection that came in at `listener`. If there is no memory for it, it is closed and the others go on.
+  /// Serves a connection that has come in at `listener`. Where there is no memory for it, it is closed, and the others
+  /// go on.
   void start_or_drop(Tcp::socket socket, Listener& listener);
 
   bool empty() const { return connections_.empty(); }
   void tick(Clock::time_point now);
-  /// Lets each answer the request that it reads, and no further one. One that has had a request and reads none closes.
+  /// Lets each connection answer the request that it reads, and no further one. One that has had a request and reads
+  /// none closes.
   void stop_after_this();
-  /// HttpConnection::stop_waiting() of each.
+  /// Calls HttpConnection::stop_waiting() for each.
   void stop_waiting();
   void close_all();
 

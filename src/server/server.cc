@@ -10,16 +10,17 @@ namespace octavo::server {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{100};
-constexpr std::chrono::milliseconds kPause{100};            // after a failure, for want of descriptors or of memory
-constexpr ConnectionLimits kMetricsConnections{.all = 64};  // so that a full server can still be looked at
-// While draining: a connection whose request may be on its way, and an answer that the client may still be reading.
+constexpr std::chrono::milliseconds kPause{100};            // after a failure for want of file descriptors or memory
+constexpr ConnectionLimits kMetricsConnections{.all = 64};  // of their own, so that a full server can still be watched
+// The time for a connection whose request may be on its way, and for an answer that the client may still read, while
+// draining.
 constexpr std::chrono::milliseconds kDrainGrace{1000};
 
 constexpr std::string_view kOwnHosts[] = {"localhost", "127.0.0.1", "::1"};
 
 }  // namespace
 
-/// A flag that is set as long as a coroutine lives.
+/// Sets a flag as long as a coroutine lives.
 class Server::Alive {
  public:
   explicit Alive(bool& flag) : flag_(&flag) { flag = true; }
@@ -65,8 +66,8 @@ Result<void> Server::open() {
     connections_.set_tls(*tls_);
   }
   OCTAVO_TRY_VOID(listener_.open(options_.listen.host, options_.listen.port));
-  // Keys keep the pages of other sites out: a browser has none to send. Beyond this machine nobody but the operator
-  // knows the server's names.
+  // Keys keep the pages of other sites out, as a browser has none to send. For other machines, only the operator knows
+  // the server's names.
   const bool is_checked = !options_.listen.allowed_hosts.empty() || (listener_.is_loopback() && !has_keys_);
   OCTAVO_TRY(listener_.entrance().hosts, hosts_of(options_.listen.host, is_checked));
   if (!options_.listen.metrics) return {};
@@ -100,7 +101,7 @@ Result<void> Server::run() {
     signals_.add(SIGINT);
     signals_.async_wait([this](boost::system::error_code error, int) {
       if (error) return;
-      signals_.clear();  // the default action again: a second one ends the process
+      signals_.clear();  // restores the default action: a second signal ends the process
       begin_drain();
     });
   }
@@ -119,8 +120,8 @@ void Server::drain() {
   asio::post(io_, [this] { begin_drain(); });
 }
 
-/// Runs until no coroutine is left. An exception here is want of memory: it is counted, everything else goes on for a
-/// moment, and the loops that ended begin again.
+/// Runs until no coroutine is left. An exception here means want of memory: it is counted, everything else goes on for
+/// a moment, and the loops that ended begin again.
 void Server::run_io() {
   for (;;) {
     loop_failed_ = false;
@@ -151,7 +152,7 @@ void Server::start_loop(asio::awaitable<void> loop) {
   });
 }
 
-/// Pauses without a loop of its own, which might need memory.
+/// Pauses, without a coroutine, which might need memory.
 void Server::pause_loops() {
   const auto work = asio::make_work_guard(io_);
   const Clock::time_point end = Clock::now() + kPause;
@@ -161,13 +162,13 @@ void Server::pause_loops() {
   } catch (const std::exception&) {
     service_.metrics().count_failure();
   }
-  if (io_.stopped()) {  // by the other loop
+  if (io_.stopped()) {  // stopped by the other loop
     std::this_thread::sleep_until(end);
     io_.restart();
   }
 }
 
-/// Called on another thread. Without memory for it the next tick sees the change.
+/// Called on another thread. Where there is no memory to post this, the next tick sees the change.
 void Server::announce_model_change() noexcept {
   try {
     asio::post(io_, [this] { on_model_change(); });
@@ -205,7 +206,7 @@ void Server::on_model_change() {
   error_ = *failure;
   begin_drain();
   service_.abort_all();
-  if (!models_.has_failed_engine()) connections_.close_all();  // else requests under way are answered with an error
+  if (!models_.has_failed_engine()) connections_.close_all();  // else running requests are answered with an error
 }
 
 asio::awaitable<void> Server::accept_loop(Listener& listener, Alive /*alive*/) {
@@ -244,7 +245,7 @@ void Server::tick(Clock::time_point now) {
   if (tls_) tls_->tick(now);
 }
 
-/// Clients that were let in before the port closes get an answer, if only that the server is shutting down.
+/// Takes connections that came in before the port closes: they get an answer, if only that the server is shutting down.
 void Server::take_waiting_connections() {
   for (;;) {
     boost::system::error_code error;

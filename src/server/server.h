@@ -1,7 +1,7 @@
-// An OpenAI-compatible server: opens its port, loads models, answers until it is told to stop.
+// An OpenAI-compatible server: it opens its port, loads models, and answers until it is told to stop.
 //
-// Four kinds of threads: run()'s, which does all I/O; an engine's; a few that parse and tokenize; and one that compiles
-// constraints. Owned by the command that serves.
+// It has four kinds of threads: that of run(), which does all I/O; those of engines; a few that parse and tokenize; and
+// one that compiles constraints. Owned by the command that serves.
 #pragma once
 
 #include <boost/asio/signal_set.hpp>
@@ -23,23 +23,24 @@ namespace octavo::server {
 
 class Server {
  public:
-  /// Opens the port. `files`: those of the same options. Errors: it cannot be opened; files of TLS that cannot be used.
+  /// Opens the port. `files`: those that the same options name. Errors: it cannot be opened; TLS files that cannot be
+  /// used.
   static Result<std::unique_ptr<Server>> create(ServerOptions options, ServerFiles files,
                                                 std::vector<ModelEntry> models);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// "http://127.0.0.1:8080"
+  /// The server's URL, such as "http://127.0.0.1:8080".
   std::string url() const;
-  /// The URL of the address that /metrics has of its own; empty: it has none.
+  /// The URL of the separate address for /metrics; empty: there is none.
   std::string metrics_url() const;
-  /// Other machines can call, and nobody needs a key.
+  /// Whether other machines can call without a key.
   bool is_open_to_all() const;
   /// Loads and serves until drained. Errors: a model for the start cannot be loaded; an engine ended with an exception,
-  /// after which requests that were under way have been answered with an error.
+  /// after which running requests have been answered with an error.
   Result<void> run();
-  /// Takes no more connections, finishes what runs, then lets run() return. Any thread.
+  /// Takes no more connections, finishes running requests, then lets run() return. Any thread.
   void drain();
 
  private:
@@ -67,8 +68,8 @@ class Server {
   void finish_if_drained();
 
   const ServerOptions options_;  // first: the others read it
-  const bool has_keys_;          // at the start, as no file that is read later has none
-  // Before the coroutines of io_, which own connections and wait for models
+  const bool has_keys_;          // at the start, which is final: a key file without keys is never accepted
+  // Declared before io_, whose coroutines own connections and wait for models.
   ReceivedBytes received_;
   ModelTable models_;
   asio::io_context io_{1};
@@ -78,11 +79,11 @@ class Server {
   asio::signal_set signals_, hangups_;
   asio::steady_timer ticker_;
   ServedConnections connections_;
-  bool is_ready_ = false;     // as was told
+  bool is_ready_ = false;     // as the operator was told
   bool ticking_ = false;      // tick_loop() runs
-  bool loop_failed_ = false;  // one has ended with an exception
+  bool loop_failed_ = false;  // a loop has ended with an exception
   struct Drain {
-    bool has_begun = false, is_aborted = false;  // aborted: its time is over
+    bool has_begun = false, is_aborted = false;  // aborted: the time for draining is over
     Clock::time_point begin = {};
   } drain_;
   bool finished_ = false;

@@ -1,4 +1,4 @@
-// The files that a server's options name, opened: before anybody looks for models, which may take long.
+// The files that a server's options name. They are opened before models are searched for, which may take long.
 //
 // A value; the Service owns it.
 #pragma once
@@ -14,11 +14,11 @@
 namespace octavo::server {
 
 struct ServerFiles {
-  ApiKeys keys = {};                            // as they are at first; none: everybody may call
-  std::shared_ptr<KeyWatch> key_watch = {};     // gives others in their place; null: they are never changed
-  std::shared_ptr<LineWriter> access_log = {};  // null: none
+  ApiKeys keys = {};                            // the keys at first; none: everybody may call
+  std::shared_ptr<KeyWatch> key_watch = {};     // gives new keys; null: keys never change
+  std::shared_ptr<LineWriter> access_log = {};  // null: there is none
 
-  /// Errors: one cannot be opened; keys that are wrong.
+  /// Errors: a file cannot be opened; wrong keys.
   static Result<ServerFiles> open(const ServerOptions& options);
 };
 

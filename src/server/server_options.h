@@ -1,7 +1,7 @@
-// The settings of a server, in sections. Each one and its default stand here or in a section's own header, once: the
-// command line writes it here, and the parts of a server read it here.
+// The settings of a server, in sections. Each setting and its default is here or in a section's own header, once: the
+// command line writes it, and the parts of a server read it.
 //
-// A plain value. The Server owns it; its parts hold references to the sections that they read, which stay as they are.
+// A plain value. The Server owns it; its parts hold references to the sections that they read, which do not change.
 #pragma once
 
 #include <chrono>
@@ -28,50 +28,50 @@
 
 namespace octavo::server {
 
-/// The addresses where connections are taken, and their number.
+/// The addresses at which connections are accepted, and how many.
 struct ListenOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 8080;                  // 0: a free one
-  std::optional<ListenAddress> metrics = {};  // /metrics has an address of its own, where no key is asked for
-  /// Names that a request's Host may have beside this machine's own and `host`; "*": every one. None: where only this
-  /// machine can call and there are no keys, these two; elsewhere every one.
+  std::optional<ListenAddress> metrics = {};  // a separate address for /metrics, where no key is needed
+  /// Names that a request's Host may have, besides this machine's own and `host`; "*": any. Empty: only these two,
+  /// where only this machine can call and there are no keys; else any.
   std::vector<std::string> allowed_hosts = {};
-  TrustedProxies proxies = {};  // they are believed on the sender of a request, and have no bound per_client
+  TrustedProxies proxies = {};  // they are believed about the sender of a request, and per_client does not bind them
   TlsOptions tls = {};          // plain HTTP where no certificate is named
   ConnectionLimits connections = {};
 };
 
-/// The keys and the pages that may call, and whether callers share a cache.
+/// Which keys and pages may call, and whether callers share a cache.
 struct AccessOptions {
-  std::string key_file = {};                   // of keys; it is read again when it changes; empty: none
-  std::string keys = {};                       // between commas, in place of a file; empty: none
-  std::optional<KeySalt> key_salt = {};        // of keys' names; none: a random one, which ends with the process
+  std::string key_file = {};                   // it is read again when it changes; empty: none
+  std::string keys = {};                       // keys with commas between them, in place of a file; empty: none
+  std::optional<KeySalt> key_salt = {};        // for names of keys; none: a random one, different in each process
   std::vector<std::string> cors_origins = {};  // "*": every one
-  bool shared_cache = false;                   // keys share the prefix cache
+  bool shared_cache = false;                   // all keys share the prefix cache
 };
 
 /// The memory that answers take, and the heartbeats of streams.
 struct AnswerOptions {
-  std::uint64_t max_held_bytes = std::uint64_t{512} << 20;  // of answers that are not streamed, until they are written
-  ResponseStore::Limits stored = {};                        // of those that are kept, to be gone on with
-  std::chrono::milliseconds keepalive_interval{5000};       // a stream is silent no longer than this; 0: for any time
+  std::uint64_t max_held_bytes = std::uint64_t{512} << 20;  // answers that are not streamed, until they are written
+  ResponseStore::Limits stored = {};                        // the limits of responses that are stored to be continued
+  std::chrono::milliseconds keepalive_interval{5000};       // the longest silence of a stream; 0: no limit
   std::chrono::milliseconds progress_interval{250};         // between two reports of a prompt's progress
 };
 
-/// The memory of all models, and the time that they stay in it.
+/// The memory for all models, and how long they stay in it.
 struct ModelTableOptions {
-  std::uint64_t memory_bytes = 0;                   // of all models in memory; 0: no limit
-  std::chrono::milliseconds turn{10'000};           // of a model in use that another one waits for
-  std::chrono::milliseconds idle_unload{0};         // a model that nobody uses goes after this; 0: never
-  bool clients_unload = false;                      // they say when one goes: keep_alive, and unload()
-  bool clients_are_one = false;                     // there: what one says counts for all of them
-  std::chrono::milliseconds max_wait{600'000};      // of a request for its model; a load that others wait for: half
-  std::chrono::milliseconds stall_timeout{30'000};  // without a step although there is work; 0: never not ready
+  std::uint64_t memory_bytes = 0;                   // for all models in memory; 0: no limit
+  std::chrono::milliseconds turn{10'000};           // the turn of a model in use while another one waits
+  std::chrono::milliseconds idle_unload{0};         // after so long an unused model is unloaded; 0: never
+  bool clients_unload = false;                      // clients may unload models: keep_alive, and unload()
+  bool clients_are_one = false;                     // what one client says about that counts for all
+  std::chrono::milliseconds max_wait{600'000};      // a request's wait for its model; half for a load that others await
+  std::chrono::milliseconds stall_timeout{30'000};  // without a step although there is work; 0: no limit
 };
 
 struct LogOptions {
-  std::string file = "-";    // of one line a request; "-": standard output; "off": none is written
-  bool has_prompts = false;  // lines have the requests' bodies
+  std::string file = "-";    // a file with one line per request; "-": standard output; "off": none
+  bool has_prompts = false;  // log lines have the bodies of requests
 };
 
 struct ServerOptions {
@@ -82,30 +82,29 @@ struct ServerOptions {
   AnswerOptions answers = {};
   ModelTableOptions models = {};
   RequestPolicy requests = {};
-  EngineOptions engine =
-      {};  // of all models, unless their entries have others; its queue's bounds are the server's, too
+  EngineOptions engine = {};  // for all models, unless an entry has its own; the queue bounds are the server's
   PullOptions pull = {};
   PictureOptions pictures = {};
   LogOptions log = {};
 
-  std::span<const Api> apis = all_apis();  // that are served
+  std::span<const Api> apis = all_apis();  // the APIs that are served
   bool has_chat_page = true;
-  bool has_slots = true;                            // /slots
-  std::chrono::milliseconds drain_timeout{30'000};  // for what runs when the server is told to stop
+  bool has_slots = true;                            // /slots is served
+  std::chrono::milliseconds drain_timeout{30'000};  // for running requests when the server is told to stop
   bool handle_signals = true;                       // SIGTERM and SIGINT drain; a second one ends the process
-  bool reopen_on_hangup = false;                    // SIGHUP: the access log was moved away, models are others
+  bool reopen_on_hangup = false;                    // SIGHUP reopens the access log and reads the models again
 
-  /// Reads anew which models are offered: after SIGHUP, on a thread of its own. Error: a notice to the operator, and
-  /// the models stay as they are.
+  /// Reads again which models are offered: after SIGHUP, on a thread of its own. An error becomes a notice to the
+  /// operator, and the models stay as they are.
   ReadEntries read_models = {};
   std::function<void()> on_ready = {};                     // the models for the start are loaded; on run()'s thread
-  std::function<void(const std::string&)> on_notice = {};  // notices to the operator; on run()'s thread
+  std::function<void(const std::string&)> on_notice = {};  // takes notices to the operator, on run()'s thread
 
-  /// Requests, and tokens of their prompts, that may wait.
+  /// The bound of waiting requests, and of the tokens in their prompts.
   QueueBound queued_requests() const { return {engine.max_queued}; }
   QueueBound queued_tokens() const { return {engine.max_queued_tokens}; }
   JsonLimits body_limits() const;
-  /// A request refers to no more than it could send.
+  /// The limits of stored responses: a request may refer to no more than it could send.
   ResponseStore::Limits stored_limits() const;
 };
 

@@ -27,7 +27,7 @@ ApiError not_served(std::string_view path, std::string_view option) {
           .code = "not_found"};
 }
 
-/// Why no request would be served now, if so.
+/// The reason why no request would be served now, if there is one.
 std::optional<ApiError> not_ready(const ServiceParts& parts, Clock::time_point now) {
   const ModelTable& models = parts.models;
   if (models.failure() != nullptr) return engine_failed();
@@ -61,7 +61,7 @@ HttpResponse show_chat_page(const RouteCall& call) {
   return page;
 }
 
-// While a model loads, the answer has the words on which programs wait that start llama.cpp's server.
+// While a model loads, the answer has the words for which programs that start llama.cpp's server wait.
 HttpResponse show_health(const RouteCall& call) {
   if (call.parts.models.is_started()) return {.body = json_object("status", "ok")};
   return {.status = 503, .body = R"({"error":{"message":"Loading model","type":"unavailable_error","code":503}})"};

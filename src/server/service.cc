@@ -76,7 +76,7 @@ asio::awaitable<bool> Service::serve_one(HttpConnection& connection, const Visit
     } else {
       co_await answer(exchange);
     }
-  } catch (const std::exception&) {  // no memory, in all likelihood
+  } catch (const std::exception&) {  // most likely there is no memory
     failed = true;
   }
   if (failed && connection.bytes_written() == written_before) {
@@ -107,7 +107,7 @@ asio::awaitable<void> Service::answer(Exchange& exchange) {
   exchange.record.key = exchange.key.name;
   std::optional<ApiError> error;
   if (is_post && !parts_.keys.empty() && exchange.key.name.empty()) {
-    error = key_revoked();  // while its body came
+    error = key_revoked();  // it was revoked while its body came
   } else if (row.needs_models && !parts_.models.is_started()) {
     error = unavailable("the model is being loaded", "loading");
   } else if (row.needs_models && is_post && parts_.models.has_failed_engine()) {

@@ -1,5 +1,5 @@
-// Answers one request, whatever the connection does before and after. Knows the routes, the keys, the model and the
-// engine.
+// Answers one request, independently of what the connection does before and after. It knows the routes, the keys, the
+// models and the engines.
 //
 // Owned by the server; the I/O thread.
 #pragma once
@@ -19,17 +19,16 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  /// Reads one request from the connection and answers it. False: there was none, the connection is at its end.
+  /// Reads one request from the connection and answers it. False: there was none, and the connection is at its end.
   asio::awaitable<bool> serve_one(HttpConnection& connection, const Visitor& visitor);
 
-  /// From now on no request is taken, and what has not come to the engine yet is refused there: no constraint is
-  /// compiled for it.
+  /// Takes no further requests, and refuses those that have not reached the engine: no constraint is compiled for them.
   void begin_drain();
-  /// Ends all completions with an error: the time for draining is over, or the engine has failed.
+  /// Ends all completions with an error, when the time for draining is over or the engine has failed.
   void abort_all();
-  /// Several times a second.
+  /// Called several times a second.
   void tick(Clock::time_point now);
-  /// The access log was moved away.
+  /// Reopens the access log, which was moved away.
   void reopen_log() {
     if (parts_.files.access_log) parts_.files.access_log->reopen();
   }
@@ -38,7 +37,7 @@ class Service {
 
  private:
   asio::awaitable<void> answer(Exchange& exchange);
-  /// Takes what the watched files have to tell.
+  /// Takes the notices of files that are watched.
   void take_notices();
   void log(Exchange& exchange);
 

@@ -1,4 +1,4 @@
-// What the answers of a server are made with. Routes' functions find all of it here.
+// The parts of a server with which it answers. The functions of routes find all of them here.
 //
 // Owned by the Service; the I/O thread.
 #pragma once
@@ -36,16 +36,16 @@ struct ServiceParts {
   ModelTable& models;
   const Routes routes{options.apis};
   const std::string description = routes.description();
-  ApiKeys keys = files.keys;  // as they are now
+  ApiKeys keys = files.keys;  // the current ones
   Metrics metrics = {};
   Mailbox mailbox{io};
   ActiveCompletions active = {};
-  /// Answers that are not streamed.
+  /// The memory of answers that are not streamed.
   BufferBudget held{{.answer_bytes = options.requests.max_answer_bytes, .all_bytes = options.answers.max_held_bytes}};
   const Responder responder{routes, options.access.cors_origins, held};
   ResponseStore responses{options.stored_limits()};
   std::mt19937_64 random{random_seed()};
-  // Their threads are joined before all else goes.
+  // Declared last, so that their threads are joined before all else is destroyed.
   StoppableWork counting = {};
   BodyReader bodies{models, options.body_limits(), options.bodies};
   PictureFetches pictures{options, bodies};
@@ -54,7 +54,7 @@ struct ServiceParts {
 
   /// 16 hexadecimal digits that name a request or an answer.
   std::string make_id() { return fmt::format("{:016x}", random()); }
-  /// The kept responses that the request's client may see. `body_bytes`: of a body that may refer to them.
+  /// The stored responses that the request's client may see. `body_bytes`: the size of a body that may refer to them.
   OwnResponses responses_of(const Exchange& exchange, std::uint64_t body_bytes = 0) {
     return {.store = &responses, .owner = exchange.key.name, .client = client_of(exchange), .body_bytes = body_bytes};
   }

@@ -35,7 +35,7 @@ ApiResult<int> read_number(std::string_view text, int num_places) {
       "id", fmt::format("id: found '{}', expected the number of a slot, 0 to {}", text.substr(0, 32), num_places - 1)));
 }
 
-/// The name of the file that would be written there. None is written or read here.
+/// The name of the file that llama.cpp would read or write. Nothing is read or written here.
 ApiResult<std::string> read_file_name(std::string_view body) {
   OCTAVO_TRY(const boost::json::object read,
              to_api_result(parse_json_object(body.empty() ? "{}" : body, {.max_bytes = kMaxBodyBytes})));

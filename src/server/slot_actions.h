@@ -1,6 +1,6 @@
-// POST /slots/{id}?action=save, restore or erase of llama.cpp's server, for programs that keep the cache of a slot by
-// hand. Prefixes are kept on disk and found again by themselves (docs/kv_store.md), so that nothing is left to do; the
-// answer tells of the directory. https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+// POST /slots/{id}?action=save, restore or erase of llama.cpp's server, for programs that save the cache of a slot by
+// hand. Octavo keeps prefixes on disk and finds them again by itself (docs/kv_store.md), so that nothing is left to do;
+// the answer names the directory. https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
 #pragma once
 
 #include "http/http_connection.h"

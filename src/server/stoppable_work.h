@@ -1,6 +1,6 @@
-// Work on the threads of bodies for requests that are no completions: tokens that are counted or listed, prompts that
-// are shown. Its stop is asked for when the client hangs up, when the request's deadline is over, and a moment after
-// the server was told to stop.
+// Work on the threads of bodies for requests that are no completions: counting or listing tokens, showing prompts. It
+// is asked to stop when the client hangs up, when the request's deadline is over, and a moment after the server was
+// told to stop.
 //
 // Owned by the Service; the I/O thread.
 #pragma once
@@ -17,11 +17,11 @@ namespace octavo::server {
 
 class StoppableWork {
  public:
-  /// Work that nobody waits for, or that is under way when the server is told to stop, has so long to come to its end:
-  /// some clients close their side of a connection after a request, and read on.
+  /// How long work may go on that nobody waits for any more, or that runs when the server is told to stop: some clients
+  /// close their side of a connection after a request, and read on.
   static constexpr std::chrono::milliseconds kGrace{500};
 
-  /// The work for one request, as long as it is under way. Who ends it notifies the connection's wake().
+  /// The work for one request, as long as it runs. Whoever ends it notifies the connection's wake().
   class Part {
    public:
     Part(StoppableWork& all, Exchange& exchange, Clock::time_point now);
@@ -46,7 +46,7 @@ class StoppableWork {
   };
 
   void begin_drain(Clock::time_point now) { drain_begin_ = now; }
-  /// Several times a second.
+  /// Called several times a second.
   void tick(Clock::time_point now);
 
  private:

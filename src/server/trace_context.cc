@@ -5,7 +5,7 @@
 namespace octavo::server {
 namespace {
 
-// "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+// The form is "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01".
 constexpr std::size_t kTraceBegin = 3, kTraceDigits = 32;
 constexpr std::size_t kParentBegin = 36, kParentDigits = 16;
 constexpr std::size_t kFlagsBegin = 53, kLength = 55;

@@ -1,5 +1,5 @@
-// The header traceparent (W3C Trace Context, level 1): of which trace a request is a part. It goes into the access log
-// and nowhere else. Pure; any thread.
+// The header traceparent (W3C Trace Context, level 1), which says to which trace a request belongs. It is written to
+// the access log and nowhere else. Pure; any thread.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@ namespace octavo::server {
 
 struct TraceContext {
   std::string trace_id;   // 32 hexadecimal digits
-  std::string parent_id;  // 16: the span within which the client asked
+  std::string parent_id;  // 16 digits: the client's span
 };
 
-/// None where it is not by the rules; a later version's further fields are allowed.
+/// Reads the header. None: it breaks the rules; further fields of later versions are allowed.
 std::optional<TraceContext> parse_traceparent(std::string_view text);
 
 }  // namespace octavo::server

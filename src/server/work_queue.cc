@@ -10,8 +10,8 @@
 namespace octavo::server {
 namespace {
 
-// A body counts as if it had come so much later for each of its bytes: some twenty times its time to parse. So 8 MiB
-// let pass the bodies of the next 40 seconds, and nothing waits for ever.
+// Each byte of a body makes it count as if it had come so much later: some twenty times the time to parse it. So 8 MiB
+// let the bodies of the next 40 seconds pass, and nothing waits for ever.
 constexpr std::chrono::nanoseconds kPatiencePerByte{5000};
 
 }  // namespace
@@ -80,7 +80,7 @@ void WorkQueue::advance() {
     try {
       if (next->on_begin_) next->on_begin_();
     } catch (const std::exception&) {
-      continue;  // a destructor may have brought us here; whatever wakes the turn's owner next finds it begun
+      continue;  // a destructor may have called this; whatever wakes the turn's owner next finds that it has begun
     }
   }
 }

@@ -1,4 +1,4 @@
-// What the name of a file with an encoder of pictures tells. Pure functions; any thread.
+// What the file name of a picture encoder tells. Pure functions; any thread.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 namespace octavo {
 
-/// Whether a file is called as encoders are: mmproj stands in its name, which ends in .gguf.
+/// Whether a file is named as encoders are: its name has mmproj in it and ends in .gguf.
 bool is_encoder_name(std::string_view path);
 
-/// The bits of weights that a file's name tells of: "m-Q4_K_M.gguf", "mmproj-BF16.gguf"; 16 where it tells of none.
+/// The bits per weight that a file's name tells: "m-Q4_K_M.gguf", "mmproj-BF16.gguf"; 16 where it tells none.
 int bits_by_name(std::string_view path);
 
-/// Whether of two encoders the one called `a` goes before the other beside a model of so many bits a weight.
+/// Whether the encoder named `a` suits a model of `bits` bits per weight better than the one named `b`.
 bool suits_better(std::string_view a, std::string_view b, int bits);
 
 }  // namespace octavo

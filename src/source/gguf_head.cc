@@ -12,7 +12,7 @@ constexpr std::string_view kMagic = "GGUF";
 constexpr std::uint32_t kVersion = 3;
 constexpr std::string_view kAlignmentKey = "general.alignment";
 
-/// Appends little-endian values, as the machine has them (source/gguf/byte_reader.h).
+/// Appends values as the machine has them: little-endian (source/gguf/byte_reader.h).
 class Encoder {
  public:
   explicit Encoder(std::vector<std::byte>& out) : out_(out) {}
@@ -32,7 +32,7 @@ class Encoder {
     number<std::uint64_t>(text.size());
     bytes(std::as_bytes(std::span(text)));
   }
-  /// A value of the given type, without the number of the type.
+  /// Appends a value without the number of its type.
   void value(const MetadataValue& value);
 
  private:
@@ -85,7 +85,7 @@ void Encoder::value(const MetadataValue& given) {
 }  // namespace
 
 void GgufHead::set_encoded(std::string_view key, std::vector<std::byte> value) {
-  // Data are laid out with kAlignment, whatever the model that the keys were copied from had.
+  // The data are laid out with kAlignment, whatever alignment the copied model had.
   if (key == kAlignmentKey) return;
   const auto found = std::ranges::find(keys_, key, &Key::name);
   if (found == keys_.end()) {

@@ -17,20 +17,20 @@ namespace octavo {
 
 class GgufHead {
  public:
-  /// The smallest multiple at which data may begin, and that of a file without general.alignment.
+  /// The alignment of data: the least allowed, and the default of a file without general.alignment.
   static constexpr std::uint64_t kAlignment = 32;
 
-  /// Adds a key, which must be new, or replaces the value of one that is there. Texts and arrays are copied.
+  /// Adds a key, or replaces its value. Texts and arrays are copied.
   void set(std::string_view key, const MetadataValue& value);
   void set_u32(std::string_view key, std::uint32_t value);
   void set_bool(std::string_view key, bool value);
   void set_string(std::string_view key, std::string_view value);
   void set_strings(std::string_view key, std::span<const std::string> values);
 
-  /// Adds a tensor. `dims` are 1 to 4, the row's length first, which is a whole number of blocks of `type`.
+  /// Adds a tensor. `dims` has 1 to 4 sizes, the row's length first, which is a whole number of blocks of `type`.
   void add_tensor(std::string_view name, std::span<const std::uint64_t> dims, DType type);
 
-  /// The bytes of the data of tensor `index`, without the filling up to the next one.
+  /// The bytes of the data of tensor `index`, without the padding up to the next one.
   std::uint64_t tensor_bytes(std::size_t index) const { return tensors_[index].bytes; }
   std::size_t num_tensors() const { return tensors_.size(); }
   /// The bytes of the whole file.
@@ -38,13 +38,13 @@ class GgufHead {
   /// The head, with which the file begins, up to the data of the first tensor.
   std::vector<std::byte> encode() const;
 
-  /// `size`, filled up to a multiple of the alignment.
+  /// `size` rounded up to a multiple of the alignment.
   static std::uint64_t padded(std::uint64_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
  private:
   struct Key {
     std::string name;
-    std::vector<std::byte> value;  // with its type, as in the file
+    std::vector<std::byte> value;  // the value with its type, as in the file
   };
   struct TensorRow {
     std::string name;

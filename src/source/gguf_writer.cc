@@ -20,7 +20,7 @@ Result<void> GgufFileWriter::append(std::span<const std::byte> piece) {
   return close_tensors();
 }
 
-/// Fills up behind the tensor if it is complete, and behind those that have no bytes.
+/// Writes the padding after the tensor if it is complete, and after tensors without bytes.
 Result<void> GgufFileWriter::close_tensors() {
   static constexpr std::array<std::byte, GgufHead::kAlignment> kZeros{};
   while (tensor_ < head_.num_tensors() && written_ == head_.tensor_bytes(tensor_)) {

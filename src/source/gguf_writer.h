@@ -17,8 +17,8 @@ class GgufFileWriter {
   /// Begins the file and writes its head. Errors: those of OutputFile.
   static Result<GgufFileWriter> create(const std::filesystem::path& path, GgufHead head, bool overwrite);
 
-  /// Writes the next bytes of the tensor at hand; the next tensor begins with the piece behind its last byte. A piece
-  /// must not reach beyond its tensor. Error: the disk is full or fails.
+  /// Writes the next bytes of the current tensor; the piece after its last byte begins the next tensor. A piece must
+  /// not reach beyond its tensor. Error: the disk is full or fails.
   Result<void> append(std::span<const std::byte> piece);
 
   /// Gives the file its name. All bytes of all tensors must have been given.
@@ -31,7 +31,7 @@ class GgufFileWriter {
   OutputFile file_;
   GgufHead head_;
   std::size_t tensor_ = 0;     // the tensor that is being written
-  std::uint64_t written_ = 0;  // the bytes of it that are written
+  std::uint64_t written_ = 0;  // the bytes of it that have been written
 };
 
 }  // namespace octavo

@@ -36,7 +36,7 @@ const ModelSource& JoinedSource::source_at(std::uint64_t& offset) const {
   return *other_;
 }
 
-// No tensor lies in both.
+// No tensor lies in both sources, so all bytes are in one of them.
 Result<void> JoinedSource::read(std::uint64_t offset, std::span<std::byte> out) const {
   return source_at(offset).read(offset, out);
 }

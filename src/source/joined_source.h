@@ -14,7 +14,7 @@ namespace octavo {
 
 class JoinedSource final : public ModelSource {
  public:
-  /// The model's tensors that `takes` does not want, and those of `other` that it wants, by their names.
+  /// Joins the model's tensors that `takes` does not want with those of `other` that it wants, by their names.
   JoinedSource(const ModelSource& model, std::unique_ptr<const ModelSource> other,
                const std::function<bool(std::string_view)>& takes);
 
@@ -31,7 +31,7 @@ class JoinedSource final : public ModelSource {
 
   const ModelSource& model_;
   std::unique_ptr<const ModelSource> other_;
-  std::uint64_t begin_of_other_;  // in the row of bytes
+  std::uint64_t begin_of_other_;  // the offset at which the other source begins
   SourceFiles files_;
   SourceDirectory directory_;
 };

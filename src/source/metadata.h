@@ -12,7 +12,7 @@
 
 namespace octavo {
 
-/// The numbers are GGUF's.
+/// The types of values; the numbers are GGUF's.
 enum class MetadataType : std::uint32_t {
   kUint8 = 0,
   kInt8 = 1,
@@ -50,7 +50,7 @@ struct MetadataValue {
   std::variant<std::uint64_t, std::int64_t, double, bool, std::string_view, MetadataArray> value;
 };
 
-/// One element of an array, numbers widened; `index` is below array.size.
+/// One element of an array, with its number widened; `index` is below array.size.
 MetadataValue element_of(const MetadataArray& array, std::uint64_t index);
 
 /// A value with its type, for a message: "uint32 7", "array of 3 string".

@@ -6,7 +6,7 @@
 namespace octavo {
 namespace {
 
-/// The value as T where it is an integer that fits.
+/// The value as a T if it is an integer that fits.
 template <class T>
 std::optional<T> as_integer(const MetadataValue& value) {
   if (const auto* number = std::get_if<std::uint64_t>(&value.value))

@@ -36,13 +36,13 @@ class ModelSource {
 
   virtual const SourceFiles& files() const = 0;
   virtual const SourceDirectory& directory() const = 0;
-  /// All bytes of the files that matter beside the data of tensors, a piece of each file: keys, words, directory. They
-  /// are hashed with the data.
+  /// The bytes of the files, beside the data of tensors, that matter: keys, words and directory, a piece for each file.
+  /// They are hashed with the data.
   virtual std::vector<std::span<const std::byte>> heads() const = 0;
 
-  /// Copies the bytes from `offset` on, as many as `out` has. Offsets count through all files of the source, one behind
-  /// another, so that tensors in the order of their offsets are read from front to back. Tensor::data views the same
-  /// bytes in a map; reading touches no page of it. Error: the file ends before that now, or cannot be read.
+  /// Copies the bytes from `offset` on, as many as `out` has. Offsets count through all files of the source, one file
+  /// after another, so that tensors in the order of their offsets are read from front to back. Tensor::data views the
+  /// same bytes in a map; reading touches no page of it. Error: the file now ends before that, or cannot be read.
   virtual Result<void> read(std::uint64_t offset, std::span<std::byte> out) const = 0;
   /// Tells the system that these bytes will soon be read.
   virtual void prefetch(std::uint64_t offset, std::uint64_t size) const = 0;
@@ -50,17 +50,18 @@ class ModelSource {
   virtual void drop(std::uint64_t /*offset*/, std::uint64_t /*size*/) const {}
 
   const std::filesystem::path& path() const { return files().path; }
-  /// The path, with which errors begin.
+  /// The path, with which error messages begin.
   std::string name() const { return path().string(); }
 
   const std::vector<SourceDirectory::Entry>& metadata() const { return directory().metadata(); }
   const MetadataValue* find(std::string_view key) const { return directory().find(key); }
-  /// The files; none for a source of words alone.
+  /// The tensors; none for a source that has only words.
   const std::vector<SourceTensor>& tensors() const { return directory().tensors(); }
   const SourceTensor* find_tensor(std::string_view tensor) const { return directory().find_tensor(tensor); }
 
-  /// Look-ups by type. A missing key and a value of another type are errors that name the key, the finding and the
-  /// expectation. Integers of any width and sign are accepted where the value fits, floats of both widths.
+  /// The value of a key by its type. A missing key and a value of another type are errors that name the key, the
+  /// finding and the expectation. Integers of any width and sign are accepted where the value fits, floats of both
+  /// widths.
   Result<std::uint64_t> get_u64(std::string_view key) const;
   Result<std::uint32_t> get_u32(std::string_view key) const;
   Result<float> get_f32(std::string_view key) const;

@@ -7,6 +7,7 @@
 #include "source/folder/folder_source.h"
 #include "source/gguf/gguf_file.h"
 #include "source/gguf/gguf_shards.h"
+#include "source/gguf/split_by_key_head.h"
 
 namespace octavo {
 
@@ -20,9 +21,9 @@ Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::pat
     return std::make_unique<const FolderSource>(std::move(folder));
   }
   OCTAVO_TRY(GgufFile file, GgufFile::open(path, stop));
-  if (!GgufShards::is_shard(file)) return std::make_unique<const GgufFile>(std::move(file));
+  if (!GgufShards::is_shard(file)) return SplitByKeyHead::of(std::make_unique<const GgufFile>(std::move(file)));
   OCTAVO_TRY(GgufShards shards, GgufShards::open(std::move(file), stop));
-  return std::make_unique<const GgufShards>(std::move(shards));
+  return SplitByKeyHead::of(std::make_unique<const GgufShards>(std::move(shards)));
 }
 
 Result<std::unique_ptr<const ModelSource>> open_encoder(const std::filesystem::path& path,

@@ -11,8 +11,8 @@
 namespace octavo {
 
 /// Reads a model's directory and checks it; no tensor is read. Errors name the file and its fault, or what a file that
-/// is no model seems to be. Any file of a model in several may be named, or the folder of a model in one. The call ends
-/// with an error once a stop is asked for. `math` makes numbers that a folder has in another form.
+/// is no model seems to be. `path` is any file of a model, which may have several, or the folder of one model. The call
+/// fails once a stop is asked for. `math` makes the numbers that a folder has in another form.
 Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path,
                                                       const std::stop_token& stop = {}, Math math = Math());
 
@@ -20,7 +20,7 @@ Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::pat
 Result<std::unique_ptr<const ModelSource>> open_encoder(const std::filesystem::path& path,
                                                         const std::stop_token& stop = {});
 
-/// Whether a folder's config.json tells of an encoder of a family that can be read. False also where it cannot be read.
+/// Whether a folder's config.json names an encoder of a known family. False also where it cannot be read.
 bool has_encoder(const std::filesystem::path& folder);
 
 /// Whether a file begins as a model does, or a folder has a config.json. False also where it cannot be read.

@@ -1,4 +1,4 @@
-// Keys of what a folder of sentence-transformers says beside GGUF's own keys. Constants.
+// The keys for what a folder of sentence-transformers says beyond GGUF's own keys. Constants.
 #pragma once
 
 #include <string_view>
@@ -6,6 +6,6 @@
 namespace octavo::sentence_names {
 
 inline constexpr std::string_view kConfig = "sentence_transformers.config";             // the file of prompts, as it is
-inline constexpr std::string_view kMaxTokens = "sentence_transformers.max_seq_length";  // of a text
+inline constexpr std::string_view kMaxTokens = "sentence_transformers.max_seq_length";  // the most tokens of a text
 
 }  // namespace octavo::sentence_names

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kOf = "-of-";
 constexpr std::size_t kDigits = 5;
 
-/// Takes a number of kDigits digits off the end.
+/// Takes a number of kDigits digits from the end of `text`.
 std::optional<std::uint32_t> take_number(std::string_view& text) {
   if (text.size() < kDigits) return std::nullopt;
   const std::string_view digits = text.substr(text.size() - kDigits);

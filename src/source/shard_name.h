@@ -1,5 +1,5 @@
-// The names of the files of a model that lies in several: NAME-00001-of-00003.gguf (llama.cpp's gguf-split), and with
-// another suffix those of transformers.
+// The names of the files of a model in several files: NAME-00001-of-00003.gguf (llama.cpp's gguf-split), and the names
+// of transformers, with another suffix.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct ShardName {
   std::uint32_t number = 0;  // the number of the shard, from 1 to count
   std::uint32_t count = 0;   // the number of shards, from 1 to the most that was asked for
 
-  /// The parts of a file's name, which may have folders before it; none: the name has another form, or more than `most`
-  /// files.
+  /// Parses a file's name, which may have folders before it; none: the name has another form, or tells of more than
+  /// `most` files.
   static std::optional<ShardName> parse(std::string_view file_name, std::string_view suffix = kGguf,
                                         std::uint32_t most = kMaxCount);
 
@@ -29,7 +29,7 @@ struct ShardName {
   std::string file_name(std::uint32_t of_number) const;
 };
 
-/// The name of a model by its file's: without .gguf, and without the numbers of a shard.
+/// The name of a model by its file's name, without .gguf and without the numbers of a shard.
 std::string model_stem(const std::filesystem::path& path);
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// The directory of a model source, by name: the values of its keys, and the places of its tensors.
+// The directory of a model source: the values of its keys and the places of its tensors, by name.
 //
 // A source fills it while it is opened; after that it is immutable. Names, texts and data are views into what the
 // source keeps; moving a directory leaves them valid.
@@ -19,7 +19,7 @@ namespace octavo {
 struct SourceTensor {
   std::string_view name;
   std::uint64_t offset = 0;              // the offset in the source, for ModelSource::read()
-  std::vector<std::uint64_t> dims = {};  // ggml's order: dims[0] is the row length; 1 to 4 of them
+  std::vector<std::uint64_t> dims = {};  // in ggml's order: dims[0] is the row's length; 1 to 4 of them
   Tensor tensor = {};                    // cols = dims[0], rows = the product of the others
 };
 
@@ -27,16 +27,16 @@ class SourceDirectory {
  public:
   using Entry = std::pair<std::string_view, MetadataValue>;
 
-  /// The empty value of a new key; nullptr: the key is there already. Valid until the next call.
+  /// Adds a key and gives its empty value, valid until the next call; nullptr: the key exists already.
   MetadataValue* add(std::string_view key);
   /// Adds a tensor, whose name must be new.
   void add(SourceTensor tensor);
 
-  /// Keys in their order, and by name (nullptr if absent).
+  /// The keys in their order.
   const std::vector<Entry>& metadata() const { return metadata_; }
   const MetadataValue* find(std::string_view key) const;
 
-  /// Tensors in their order, and by name (nullptr if absent).
+  /// The tensors in their order.
   const std::vector<SourceTensor>& tensors() const { return tensors_; }
   std::span<SourceTensor> tensors() { return tensors_; }
   const SourceTensor* find_tensor(std::string_view name) const;

@@ -35,6 +35,11 @@ inline constexpr std::string_view kQ = "attn_q.weight", kK = "attn_k.weight", kV
 inline constexpr std::string_view kQkv = "attn_qkv.weight", kQkvBias = "attn_qkv.bias";  // the rows of Q, of K, of V
 inline constexpr std::string_view kQBias = "attn_q.bias", kKBias = "attn_k.bias", kVBias = "attn_v.bias";
 inline constexpr std::string_view kQNorm = "attn_q_norm.weight", kKNorm = "attn_k_norm.weight";
+inline constexpr std::string_view kQDown = "attn_q_a.weight", kQDownNorm = "attn_q_a_norm.weight",
+                                  kQUp = "attn_q_b.weight";
+inline constexpr std::string_view kLatent = "attn_kv_a_mqa.weight", kLatentNorm = "attn_kv_a_norm.weight";
+inline constexpr std::string_view kLatentKeys = "attn_k_b.weight", kLatentValues = "attn_v_b.weight",
+                                  kLatentKeysAndValues = "attn_kv_b.weight";  // each head's keys, then its values
 inline constexpr std::string_view kSinks = "attn_sinks.weight";
 inline constexpr std::string_view kAttentionOutput = "attn_output.weight", kAttentionOutputBias = "attn_output.bias";
 inline constexpr std::string_view kPostAttentionNorm = "post_attention_norm.weight";

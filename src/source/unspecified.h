@@ -1,5 +1,4 @@
-// The value of a key that says nothing: llama.cpp has -1 for an id or a kind that a model does not have, and writes it
-// so in the models that it saves.
+// The value of a key that says nothing: llama.cpp writes -1 for an id or a kind that a model does not have.
 #pragma once
 
 #include <cstdint>

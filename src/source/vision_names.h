@@ -23,13 +23,13 @@ inline constexpr std::string_view kPositions = "v.position_embd.weight";
 inline constexpr std::string_view kPostNorm = "v.post_ln";
 inline constexpr std::string_view kMergerUp = "mm.0", kMergerDown = "mm.2";
 
-// Stems of a layer's tensors, behind "v.blk.N.": ".weight" and ".bias" follow.
+// The stems of a layer's tensors, after "v.blk.N." and before ".weight" or ".bias".
 inline constexpr std::string_view kMixerNorm = "ln1", kFfnNorm = "ln2";
 inline constexpr std::string_view kQ = "attn_q", kK = "attn_k", kV = "attn_v", kQkv = "attn_qkv";
 inline constexpr std::string_view kAttentionOutput = "attn_out";
 inline constexpr std::string_view kUp = "ffn_up", kDown = "ffn_down";
 
-// Stems of a DeepStack merger's tensors, behind "v.deepstack.N.", N being the layer in front of it.
+// The stems of a DeepStack merger's tensors, after "v.deepstack.N.", where N is the layer in front of the merger.
 inline constexpr std::string_view kDeepstack = "v.deepstack.";
 inline constexpr std::string_view kDeepstackNorm = "norm", kDeepstackUp = "fc1", kDeepstackDown = "fc2";
 

@@ -16,24 +16,24 @@ namespace octavo {
 
 class RecurrentRows {
  public:
-  /// A sequence's rows.
+  /// The rows of one sequence.
   struct Range {
     int first_row, num_rows;
     std::int32_t state_slot;
-    bool begins;          // at position 0: its state is zeros
-    int num_drafted = 0;  // of the rows, the last ones
-    int first_kept = 0;   // the number of the first one that is kept, or was
+    bool begins;          // the rows begin at position 0, where the state is zeros
+    int num_drafted = 0;  // how many of the rows, at the end, are drafted
+    int first_kept = 0;   // the number of the first drafted row among the kept ones
 
     int num_known() const { return num_rows - num_drafted; }
     bool operator==(const Range&) const = default;
   };
 
-  /// For batches of up to `max_rows` rows.
+  /// Takes the memory for batches of up to `max_rows` rows.
   explicit RecurrentRows(int max_rows);
 
-  /// All rows of a batch. CHECKs that it says what is drafted, and no more than kMaxDraftedRows.
+  /// Plans all rows of a batch. CHECKs that it says what is drafted: at most kMaxDraftedRows.
   void plan(const Batch& batch);
-  /// The rows that were right of those that are kept, one behind another: row 0 is the first of them.
+  /// Plans the kept rows that were right, one after another: row 0 is the first of them.
   void plan_advances(std::span<const StateAdvance> advances);
 
   int count() const { return static_cast<int>(range_of_.size()); }

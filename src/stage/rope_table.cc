@@ -89,8 +89,10 @@ void RopeTables::fill(const Batch& batch, ThreadPool& pool) {
 
 float score_scale(const AttentionSpec& spec, Math math, int position) {
   if (!spec.temperature) return spec.scale;
-  const double steps = math.log1p(position / spec.temperature->length);
-  return static_cast<float>(static_cast<double>(spec.scale) * (1 + spec.temperature->slope * steps));
+  const AttentionTemperature& temperature = *spec.temperature;
+  const auto counted = std::int64_t{position} + temperature.offset;
+  const double steps = math.log1p(static_cast<double>(counted / temperature.length));
+  return static_cast<float>(static_cast<double>(spec.scale) * (1 + temperature.slope * steps));
 }
 
 }  // namespace octavo

@@ -1,5 +1,5 @@
-// What layers make of a step's positions: cosines and sines, for the layers whose heads are rotated alike, and the
-// number that scores are multiplied by.
+// What layers make of a step's positions: tables of cosines and sines for the layers that rotate heads alike, and the
+// factor of the scores.
 //
 // Angles are made in float64, once a step, by the processor for every device. Owned by a stage; the threads of a step
 // fill different rows.
@@ -19,15 +19,15 @@ namespace octavo {
 
 class RopeTable {
  public:
-  /// For batches of up to `max_rows` rows. `factors`: [num_rotated / 2], which frequencies are divided by; nullptr:
-  /// none.
+  /// Takes the memory for batches of up to `max_rows` rows. `factors`: [num_rotated / 2], divisors of the frequencies;
+  /// nullptr: none.
   RopeTable(const RopeSpec& spec, const float* factors, Math math, int max_rows);
 
   const RopeSpec& spec() const { return spec_; }
-  /// The numbers of the first rows of the batch, [rows, num_rotated / 2].
+  /// The cosines of the first rows of the batch, [rows, num_rotated / 2].
   std::span<const float> cosines(std::size_t rows) const { return {cosines_.data(), rows * frequencies_.size()}; }
   std::span<const float> sines(std::size_t rows) const { return {sines_.data(), rows * frequencies_.size()}; }
-  /// The angles of row `row` of the batch, at `position`.
+  /// Computes the angles of row `row` of the batch, at `position`.
   void fill(std::int64_t row, const RopePosition& position);
   /// Rotates the first num_rotated dimensions of a head of that row.
   void rotate(const KernelTable& kernels, std::int64_t row, float* head) const {
@@ -39,8 +39,8 @@ class RopeTable {
  private:
   RopeSpec spec_;
   Math math_;
-  std::vector<double> frequencies_;                 // [num_rotated / 2] radians a position
-  std::vector<std::int32_t RopePosition::*> axes_;  // [num_rotated / 2] what each pair turns by
+  std::vector<double> frequencies_;                 // [num_rotated / 2] in radians per position
+  std::vector<std::int32_t RopePosition::*> axes_;  // [num_rotated / 2] the coordinate that turns each pair
   AlignedBuffer<float> cosines_, sines_;            // [rows, num_rotated / 2]
 };
 
@@ -49,11 +49,12 @@ class RopeTables {
  public:
   RopeTables(Math math, int max_rows) : math_(math), max_rows_(max_rows) {}
 
-  /// The number of the table that has the angles of a layer with `spec`. `factors`: the model's, if it has any.
+  /// Adds a layer with `spec` and gives the number of the table that has its angles. `factors`: the model's, if it has
+  /// any.
   std::size_t add(const RopeSpec& spec, const float* factors);
   std::size_t size() const { return tables_.size(); }
   const RopeTable& operator[](std::size_t number) const { return tables_[number]; }
-  /// The angles of all rows of a batch, on all threads. Once a step.
+  /// Computes the angles of all rows of a batch on all threads, once a step.
   void fill(const Batch& batch, ThreadPool& pool);
 
  private:
@@ -62,7 +63,7 @@ class RopeTables {
   std::vector<RopeTable> tables_;
 };
 
-/// The number that the scores of a row at `position` are multiplied by.
+/// The factor of the scores of a row at `position`.
 float score_scale(const AttentionSpec& spec, Math math, int position);
 
 }  // namespace octavo

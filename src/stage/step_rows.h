@@ -16,11 +16,11 @@ class StepRows {
 
   /// The batch must stay as it is until the next call.
   void begin(const Batch& batch);
-  /// From here on row i is the batch's row logit_rows[i].
+  /// Makes row i the batch's row logit_rows[i] from here on.
   void keep_logit_rows() { kept_ = true; }
 
   const Batch& batch() const { return *batch_; }
-  /// Whether they are the rows whose logits are wanted, of which there are fewer than the batch has.
+  /// Whether the rows are only those whose logits are wanted, fewer than the batch has.
   bool are_kept() const { return kept_; }
   int count() const { return kept_ ? static_cast<int>(batch_->logit_rows.size()) : batch_->num_rows(); }
   std::int64_t batch_row(std::int64_t row) const { return kept_ ? batch_->logit_rows[to_size(row)] : row; }

@@ -4,7 +4,7 @@
 
 namespace octavo {
 
-/// Marks the entries of a tree (transform() of model/weight_tree.h), each with what belongs to it.
+/// Marks the entries of a tree (transform() of model/weight_tree.h) and the vectors that belong to each.
 struct WeightShares::Marker {
   WeightShares& shares;
   const WeightList& list;
@@ -29,7 +29,7 @@ WeightShares::WeightShares(const WeightList& list) : WeightShares(list, {.first 
 WeightShares::WeightShares(const WeightList& list, LayerRange layers, bool output)
     : matrices_(list.matrices.size()), vectors_(list.vectors.size()) {
   const Marker here{*this, list, &WeightShare::is_here}, there{*this, list, &WeightShare::is_there};
-  ModelTensors<ListedForm> ends = list.tensors;  // the processor's part of the tree
+  ModelTensors<ListedForm> ends = list.tensors;  // the tree without what another device has
   ends.layers.clear();
   for (std::size_t i = 0; i < list.tensors.layers.size(); ++i) {
     const LayerTensors<ListedForm>& layer = list.tensors.layers[i];
@@ -44,7 +44,7 @@ WeightShares::WeightShares(const WeightList& list, LayerRange layers, bool outpu
   }
   if (!layers.is_empty()) there.vector(ends.rope_factors);
   transform<ListedForm>(ends, here);
-  // Factors of other vectors alone are in no tree.
+  // Vectors that are only factors of other vectors are in no tree: they stay here.
   for (std::vector<WeightShare>* shares : {&matrices_, &vectors_})
     for (WeightShare& share : *shares) share.is_here = share.is_here || !share.is_there;
 }

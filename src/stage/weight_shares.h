@@ -1,4 +1,4 @@
-// Which of a model's weights a stage of another device has, and which stay with the processor.
+// Which of a model's weights a stage on another device has, and which stay with the processor.
 //
 // Pure values, made of a list.
 #pragma once
@@ -12,15 +12,16 @@ namespace octavo {
 
 struct WeightShare {
   bool is_here = false;   // the processor reads it
-  bool is_there = false;  // the stage does
+  bool is_there = false;  // whether the stage reads it
 };
 
-/// A matrix or a vector that both read is in both places: an output matrix that is the embedding, factors of angles.
+/// Where each weight is needed. A matrix or a vector that both read is in both places: an output matrix that is also
+/// the embedding, or divisors of the rotary frequencies.
 class WeightShares {
  public:
-  /// All weights stay here.
+  /// All weights stay with the processor.
   explicit WeightShares(const WeightList& list);
-  /// The stage has these layers of the model, and with `output` the output matrix.
+  /// The stage has these layers of the model and, with `output`, the output matrix.
   WeightShares(const WeightList& list, LayerRange layers, bool output);
 
   WeightShare matrix(std::size_t index) const { return matrices_[index]; }

@@ -16,12 +16,12 @@ namespace octavo::jinja {
 
 namespace {
 
-// What a template of the largest size needs to become a tree.
+// The budget of compiling a template of the largest size.
 constexpr Budget kCompileBudget{.bytes = std::size_t{128} << 20, .steps = 1'000'000};
-// What a rendering may build and do: far more than any template in use needs, and done within a tenth of a second.
+// The budget of a rendering: far more than any template in use needs, and spent within a tenth of a second.
 constexpr Budget kRenderBudget{.bytes = std::size_t{32} << 20, .steps = 500'000};
-// For each byte of the input there is one step more, and memory for so many bytes: templates look through their input
-// several times, some once for each message.
+// Each byte of the input adds one step, and memory for so many bytes: templates read their input several times, some
+// once for each message.
 constexpr std::size_t kBytesOfAnInputByte = 32;
 
 std::string message_of(const Failure& failure, Position place) {
@@ -30,7 +30,7 @@ std::string message_of(const Failure& failure, Position place) {
   return fmt::format("chat template, line {}, column {}: {}", place.line, place.column, failure.message);
 }
 
-/// Lines that end with "\n", without the last line's end: what jinja2 sees of a source.
+/// The source as jinja2 sees it: lines end with "\n", and the last line has no end.
 std::string normalize(std::string_view source) {
   std::string lines;
   lines.reserve(source.size());

@@ -71,7 +71,7 @@ constexpr std::string_view kIq3SText =
     "-(;(&(0&%%.('$$')+B(+,'(/9'#1/'.((%.,.F.5$YB$0Y$$.$722)?84(-'(*.'1W010%;67=K$W&%+$.$.(2)-1$>%&(%)3;:"
     "%08&(':L2B9I";
 
-/// The groups of `size` weights with codes below `base` that `text` tells of; N, or it does not compile.
+/// The groups of `size` weights with codes below `base` that `text` encodes; where they are not N, it does not compile.
 template <int N>
 consteval Codebook<N> groups_of(std::string_view text, int size, int base) {
   Codebook<N> groups{};

@@ -8,19 +8,19 @@
 
 namespace octavo {
 
-/// N groups. A word: the code of weight c in the lower nibble of byte c, that of weight c + 4 in the upper one.
+/// N groups, each a word: byte c has the code of weight c in its lower nibble, and of weight c + 4 in its upper one.
 template <int N>
 struct Codebook {
   uint32_t words[N];
 };
-extern const Codebook<2048> kIq1Groups;  // IQ1_S, IQ1_M
+extern const Codebook<2048> kIq1Groups;  // for IQ1_S and IQ1_M
 extern const Codebook<256> kIq2XxsGroups;
 extern const Codebook<512> kIq2XsGroups;
 extern const Codebook<1024> kIq2SGroups;
 extern const Codebook<256> kIq3XxsGroups;
 extern const Codebook<512> kIq3SGroups;
 
-// The levels that codes stand for.
+// The levels that the codes stand for.
 inline constexpr int8_t kIq1Levels[3] = {-1, 0, 1};
 inline constexpr int8_t kIq2Levels[3] = {8, 25, 43};
 inline constexpr int8_t kIq3XxsLevels[8] = {4, 12, 20, 28, 36, 44, 52, 62};

@@ -9,12 +9,12 @@
 namespace octavo {
 namespace {
 
-/// 8 signs from 7 of them: an even number is negative.
+/// The 8 signs from 7 of them: an even number of weights is negative.
 unsigned eight_signs(unsigned seven) { return seven | (std::popcount(seven) % 2U) << 7; }
 
 float sign_of(unsigned signs, int i) { return (signs >> i & 1) != 0 ? -1.0F : 1.0F; }
 
-/// 8 weights of a group and its signs.
+/// Writes the 8 weights of a group with its signs.
 void write_signed(float scale, std::uint32_t group, const std::int8_t* levels, unsigned signs, int count, float* w) {
   for (int i = 0; i < count; ++i) w[i] = scale * static_cast<float>(levels[code_of(group, i)]) * sign_of(signs, i);
 }
@@ -30,7 +30,7 @@ unsigned nibble(const std::uint8_t* bytes, int i) { return bytes[i / 2] >> (i % 
 float half_more(unsigned scale) { return 0.5F + static_cast<float>(scale); }
 float odd(unsigned scale) { return static_cast<float>(2 * scale + 1); }
 
-/// 8 weights of a group, each an eighth more or less.
+/// Writes the 8 weights of a group, each plus or minus an eighth.
 void write_moved(float scale, std::uint32_t group, bool less, float* w) {
   const float delta = less ? -0.125F : 0.125F;
   for (int i = 0; i < 8; ++i) w[i] = scale * (static_cast<float>(kIq1Levels[code_of(group, i)]) + delta);

@@ -5,7 +5,7 @@
 
 namespace octavo {
 
-/// 256 weights of a block into `w`. The products are in the order of the Python package `gguf`.
+/// Decodes the 256 weights of a block into `w`. The order of products is that of the Python package `gguf`.
 void decode(const BlockIQ2_XXS& b, float* w);
 void decode(const BlockIQ2_XS& b, float* w);
 void decode(const BlockIQ2_S& b, float* w);

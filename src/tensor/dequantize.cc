@@ -154,7 +154,7 @@ void decode(const BlockMXFP4& b, float* w) {
   for (int i = 0; i < 32; ++i) w[i] = d * static_cast<float>(kMxfp4Values[nibble_q4(b.qs, i)]);
 }
 
-/// Half of an E4M3 scale, because kMxfp4Values holds twice the value. Its one number that is not finite counts as 0.
+/// Half of an E4M3 scale, because kMxfp4Values holds twice the value. The one code that is not finite counts as 0.
 float nvfp4_half_scale(std::uint8_t bits) {
   if (bits == 0x7F) return 0;
   const int exponent = bits >> 3 & 15;

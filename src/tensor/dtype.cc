@@ -55,7 +55,7 @@ constexpr std::pair<std::uint32_t, std::string_view> kOtherNames[] = {
     {156, "IQ3_KS"}, {157, "IQ2_KL"},  {158, "IQ1_KT"},
 };
 
-/// Those whose models rotate their activations: to read the weights would not be enough.
+/// The ids of types whose models rotate their activations: to read the weights would not be enough.
 constexpr std::uint32_t kRotated[] = {142, 143};
 
 }  // namespace

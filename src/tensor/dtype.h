@@ -28,7 +28,7 @@ const DTypeInfo& dtype_info(DType type);
 /// Whether weights are stored in blocks with scales, rather than each as a float.
 inline bool is_quantized(DType type) { return dtype_info(type).block_elements > 1; }
 
-/// Place of a supported type in kAllDTypes, for tables indexed by type.
+/// The index of a supported type in kAllDTypes, for tables by type.
 int dtype_index(DType type);
 
 /// The type with this GGUF id, if Octavo supports it.
@@ -40,10 +40,10 @@ std::string_view dtype_name_of_id(std::uint32_t id);
 /// The reason for which an unsupported id is not read, as the end of a sentence; mostly empty.
 std::string_view dtype_reason_of_id(std::uint32_t id);
 
-/// Names of all supported types, separated by ", ", for error messages.
+/// The names of all supported types, separated by ", ", for error messages.
 std::string supported_dtype_names();
 
-/// Bytes of `num_elements` weights, a whole number of blocks; nullopt if it is not whole or does not fit in 64 bits.
+/// The bytes of `num_elements` weights; nullopt if they are no whole number of blocks or do not fit in 64 bits.
 std::optional<std::uint64_t> dtype_bytes(DType type, std::uint64_t num_elements);
 
 }  // namespace octavo

@@ -1,5 +1,5 @@
-// Ids of the element types of tensors, as GGUF files write them. A plain header: kernels of every
-// instruction set include it.
+// The ids of the element types of tensors, as GGUF files write them. A plain header: kernels of every instruction set
+// include it.
 #pragma once
 
 #include <stdint.h>
@@ -37,7 +37,7 @@ enum class DType : uint32_t {
   kQ2_0 = 42,
 };
 
-/// Order of tables indexed by type.
+/// The order of tables that are indexed by type.
 inline constexpr DType kAllDTypes[] = {
     DType::kF32,    DType::kF16,     DType::kBF16,  DType::kQ4_0,  DType::kQ4_1,  DType::kQ5_0,    DType::kQ5_1,
     DType::kQ8_0,   DType::kQ2_K,    DType::kQ3_K,  DType::kQ4_K,  DType::kQ5_K,  DType::kQ6_K,    DType::kIQ4_NL,

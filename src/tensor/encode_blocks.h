@@ -1,4 +1,4 @@
-// Encoding of one block of the types that can be written, for quantize.cc: the inverse of dequantize.cc.
+// Encoders of one block of each type that can be written, for quantize.cc: the inverse of dequantize.cc.
 //
 // `x` are the weights of the block, finite and at most kMaxHalf in magnitude. `w` are the factors of their squared
 // errors, none negative.

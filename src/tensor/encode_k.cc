@@ -32,7 +32,7 @@ struct Neighbours {
   }
 };
 
-/// 8 groups of 32 with scale and minimum: w = d sc q - dmin mn.
+/// 8 groups of 32 weights with scale and minimum: w = d sc q - dmin mn.
 struct LineGroups {
   static constexpr std::size_t kGroups = 8, kGroupWeights = 32;
   static constexpr int kHighestScale = 63;
@@ -59,7 +59,7 @@ struct LineGroups {
   }
 
  private:
-  /// The scale and minimum of a group, and its codes.
+  /// Chooses the scale and minimum of a group, and its codes.
   ScaleMin choose(std::span<const float> x, std::span<const float> w, const Line& wanted, int highest,
                   std::span<float> chosen) const {
     const float unit = f16_to_f32(d), min_unit = f16_to_f32(dmin);
@@ -83,7 +83,7 @@ struct LineGroups {
 
 std::uint8_t code_at(const Codes& codes, std::size_t i) { return static_cast<std::uint8_t>(codes[i]); }
 
-/// Low nibbles of Q4_K and Q5_K: groups 2p and 2p + 1 share 32 bytes.
+/// Packs the low nibbles of Q4_K and Q5_K: groups 2p and 2p + 1 share 32 bytes.
 void pack_nibbles(const Codes& codes, std::uint8_t* qs) {
   for (std::size_t byte = 0; byte < kWeights / 2; ++byte) {
     const std::size_t i = byte / 32 * 64 + byte % 32;
@@ -91,7 +91,7 @@ void pack_nibbles(const Codes& codes, std::uint8_t* qs) {
   }
 }
 
-/// What Q4_K and Q5_K have in common; gives the codes, of which Q5_K has another bit to store.
+/// Encodes what Q4_K and Q5_K have in common; gives the codes, of which Q5_K has another bit to store.
 template <class Block>
 Codes encode_lines(std::span<const float> x, std::span<const float> w, int highest, Block& block) {
   const LineGroups lines(x, w, highest);

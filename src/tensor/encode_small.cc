@@ -19,7 +19,7 @@ struct StoredLine {
   Line line() const { return {.scale = f16_to_f32(scale), .offset = f16_to_f32(offset)}; }
 };
 
-/// Codes of 4 bits, and fifth bits at their places for qh; `first` is added so that none is negative.
+/// The codes of 4 bits, and fifth bits at their places for qh; `first` is added so that none is negative.
 struct PackedCodes {
   std::uint8_t qs[16] = {}, qh[4] = {};
 
@@ -80,7 +80,7 @@ void encode(std::span<const float> x, std::span<const float> w, BlockQ5_1& block
   std::ranges::copy(packed.qh, block.qh);
 }
 
-/// With 255 codes a search gains nothing: the greatest magnitude becomes the last code.
+/// With 255 codes a search gains nothing, so the greatest magnitude becomes the last code.
 void encode(std::span<const float> x, std::span<const float> w, BlockQ8_0& block) {
   constexpr int kHighest = 127;
   float greatest = 0;

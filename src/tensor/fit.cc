@@ -9,19 +9,18 @@ namespace {
 
 constexpr std::size_t kLanes = 4;
 constexpr std::size_t kMaxValues = 32;
-constexpr int kMaxTurns = 8;  // of codes and line; most searches end after two
+constexpr int kMaxTurns = 8;  // rounds of codes and line by turns; most searches end after two
 
-/// Lines are tried that put an extreme value up to so many steps from where it would be the last in range. A scale has
-/// one such value, a line has two; more steps gain less than one part in a hundred.
+/// The search tries lines that put an extreme value up to so many steps from the last code in range. A scale has one
+/// such value, a line has two; more steps gain less than one part in a hundred.
 constexpr int kScaleSteps = 6, kLineSteps = 2;
-constexpr float kScaleStep = 0.15F, kLineStep = 0.45F;  // of a code
+constexpr float kScaleStep = 0.15F, kLineStep = 0.45F;  // as parts of a code
 
-/// A scale or a line takes the place of an earlier one only if it is better by this part of all, which is more than the
-/// sums are rounded: of those on which weights lie that were quantized before, the one with codes up to the ends is
-/// theirs.
+/// A scale or a line replaces an earlier one only if it is better by this part of the whole, which is more than the
+/// sums' rounding errors: among scales on which already quantized weights lie, the right one has codes up to the ends.
 constexpr float kLeastScaleGain = 1e-6F, kLeastLineGain = 1e-8F;
 
-/// Four floats, an extension of GCC and clang: each operator is that of every lane, so any processor's vectors do.
+/// Four floats, by an extension of GCC and clang: an operator acts on every lane, with the vectors of any processor.
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 
 Lanes load(const float* values) {
@@ -41,7 +40,7 @@ Lanes codes_next_to(const Lanes& x, float lowest, float highest) {
   return (clamped + kShift) - kShift;
 }
 
-/// 0, 1, -1, 2, -2 and so on.
+/// The steps 0, 1, -1, 2, -2 and so on.
 float step_from_middle(int i) { return static_cast<float>(i % 2 == 0 ? -i / 2 : (i + 1) / 2); }
 
 class ScaleSearch {
@@ -177,7 +176,7 @@ Line fit_line(std::span<const float> values, std::span<const float> weights, int
   for (int turn = 0; turn < kMaxTurns && search.line().scale > 0; ++turn)
     if (!search.try_line(1 / search.line().scale, search.line().offset)) break;
   if (search.line().scale > 0) return search.line();
-  return {.scale = code, .offset = begin};  // no error counts
+  return {.scale = code, .offset = begin};  // all errors have weight 0
 }
 
 float nearest_codes(std::span<const float> values, std::span<const float> weights, const Line& line, int lowest,

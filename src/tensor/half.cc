@@ -1,4 +1,4 @@
-// Conversions between f32 and the two 16-bit floats, by bits: the same on every processor.
+// Conversions between f32 and the two 16-bit floats by their bits, the same on every processor.
 #include <bit>
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// Layouts of the quantized blocks of a GGUF file (ggml's formats), one struct a type.
+// The layouts of the quantized blocks of a GGUF file (ggml's formats), one struct per type.
 //
 // Scales are IEEE halfs kept as raw bits. All fields are bytes or little-endian 16-bit words.
 #pragma once
@@ -84,7 +84,9 @@ struct BlockNVFP4 {        // 4 groups of 16: w = sc times an E2M1 value, and a 
   std::uint8_t qs[32];     // group g: weight i in the low nibble of byte 8 g + i, weight i + 8 in the high one
 };
 
-// Blocks of numbers of groups of weights (codebooks.h): of 8 weights where there are 32 numbers, of 4 where there are
+// Blocks of numbers of codebook groups (codebooks.h): of 8 weights where there are 32 numbers, of 4 where there are 64.
+// Signs: bit i % 8 of byte i / 8 says that weight i is negative; where only 7 of every 8 signs are stored, the last one
+// makes the number of negative weights even.
 // 64. Signs: bit i % 8 of byte i / 8 says that weight i is negative; of every 8 that are stored as 7, the last is such
 // that an even number of them are.
 struct BlockIQ2_XXS {  // 8 sub-blocks of 32: w = d (sc + 1/2) / 4 times a level
@@ -151,7 +153,7 @@ inline constexpr std::int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -
                                                1,    13,   25,  38,  53,  69,  89,  113};
 inline constexpr std::int8_t kMxfp4Values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-/// Scale and minimum (6 bits each) of group `g` of a Q4_K or Q5_K block.
+/// The scale and minimum (6 bits each) of group `g` of a Q4_K or Q5_K block.
 struct ScaleMin {
   std::uint8_t scale, min;
 };
@@ -161,7 +163,7 @@ inline ScaleMin unpack_scales_k4(const std::uint8_t scales[12], int g) {
           static_cast<std::uint8_t>((scales[g + 4] >> 4) | (scales[g] >> 6) << 4)};
 }
 
-/// The inverse: scales and minima of the 8 groups.
+/// Packs the scales and minima of the 8 groups: the inverse of unpack_scales_k4().
 inline void pack_scales_k4(const ScaleMin (&groups)[8], std::uint8_t (&scales)[12]) {
   for (int g = 0; g < 4; ++g) {
     const ScaleMin low = groups[g], high = groups[g + 4];
@@ -177,7 +179,7 @@ inline std::uint16_t unpack_d_iq1_m(const std::uint16_t scales[4]) {
                                     (scales[3] >> 12) << 12);
 }
 
-/// Scale (6 bits, bias 32 not removed) of group `g` of a Q3_K block.
+/// The scale (6 bits, bias 32 not removed) of group `g` of a Q3_K block.
 inline std::uint8_t unpack_scale_q3(const std::uint8_t scales[12], int g) {
   const int low = g < 8 ? scales[g] & 15 : scales[g - 8] >> 4;
   const int high = scales[8 + g % 4] >> (2 * (g / 4)) & 3;

@@ -17,7 +17,7 @@ namespace {
 constexpr DType kWritten[] = {DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0, DType::kQ4_0, DType::kQ4_1,
                               DType::kQ5_0, DType::kQ5_1, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kQ2_0};
 
-/// Largest number of weights in a block.
+/// The largest number of weights in a block.
 constexpr std::size_t kMaxBlock = 256;
 
 float greatest_of(DType type) {

@@ -15,7 +15,7 @@ struct Tensor {
   DType type = DType::kF32;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  std::span<const std::byte> data;  // bytes() of them in a map; none where the source has no map of them
+  std::span<const std::byte> data;  // bytes() of them in a map; empty where the source has no map
 
   std::size_t row_bytes() const {
     const DTypeInfo& info = dtype_info(type);

@@ -22,11 +22,12 @@ struct EncoderScratch {
   PreTokenizer::Scratch cutting{};
 
   std::size_t bytes() const;
-  /// What is done in it ends early, with tokens that are not all, where this work is stopped; null: nobody stops it.
+  /// Watches `work`: where it is stopped, calls that use this memory end early, without all tokens; null: nothing stops
+  /// them.
   void watch(const RequestWork* work);
 };
 
-/// Keeps the scratch of one call. Any thread may take and give.
+/// Keeps the scratch memory of one call. Any thread may take it and give it back.
 class SpareScratch {
  public:
   /// A larger scratch is not kept; a text of a megabyte needs at most this.
@@ -37,7 +38,7 @@ class SpareScratch {
   SpareScratch(const SpareScratch&) = delete;
   SpareScratch& operator=(const SpareScratch&) = delete;
 
-  /// The spare scratch, or a new one where another call has it.
+  /// Takes the spare scratch, or makes a new one where another call has it.
   std::unique_ptr<EncoderScratch> take();
   void give(std::unique_ptr<EncoderScratch> scratch);
 

@@ -45,7 +45,7 @@ Result<GgufEncoder> read_byte_level_bpe(const ModelSource& source, const Vocab& 
       .defaults = {.adds_bos = adds_bos}};
 }
 
-/// Whether a space comes before a text, which decoding leaves out again.
+/// Whether a space is put before a text; decoding leaves it out again.
 Result<bool> adds_space(const ModelSource& source) {
   return read_flag(source, "tokenizer.ggml.add_space_prefix", true);
 }
@@ -69,9 +69,9 @@ Result<GgufEncoder> read_sentence_piece(const ModelSource& source, const Vocab& 
   return with(std::move(bpe));
 }
 
-/// Whether words of a vocabulary are small letters alone, which a file in use need not say: converters write
-/// tokenizer.ggml.normalizer.lowercase since 2026. A cased vocabulary has capital letters in a third of its words; the
-/// others have at most a few that someone added.
+/// Whether the words of a vocabulary have small letters only, which files need not say: converters write
+/// tokenizer.ggml.normalizer.lowercase since 2026. A cased vocabulary has capital letters in a third of its words; an
+/// uncased one in a few added words at most.
 bool is_uncased(const Vocab& vocab) {
   constexpr std::ptrdiff_t kFewOf = 100;
   std::ptrdiff_t num_capital = 0;
@@ -112,14 +112,14 @@ Result<std::shared_ptr<const PrecompiledCharsmap>> read_charsmap(const ModelSour
   return std::make_shared<const PrecompiledCharsmap>(std::move(*map));
 }
 
-/// Whether no token reaches from one word into the next: none has U+2581 but at its begin.
+/// Whether no token reaches from one word into the next: U+2581 stands only at the beginnings of tokens.
 bool keep_to_words(const Vocab& vocab) {
   for (TokenId id = 0; id < vocab.size(); ++id)
     if (vocab.is_ordinary(id) && vocab.text(id).find(kSpaceMark, 1) != std::string_view::npos) return false;
   return true;
 }
 
-/// The worst score of a normal token, from which that of unknown characters follows.
+/// The worst score of a normal token, from which the score of unknown characters follows.
 double worst_score(const Vocab& vocab, const std::vector<double>& scores) {
   double worst = 0;
   for (TokenId id = 0; id < vocab.size(); ++id)
@@ -169,7 +169,7 @@ Result<GgufEncoder> read_unigram(const ModelSource& source, const Vocab& vocab) 
                                .word_steps = std::move(word_steps),
                                .cuts = std::move(cuts),
                                .algorithm = std::move(unigram)},
-                     .defaults = {.adds_eos = true},  // as T5's files that say nothing need it
+                     .defaults = {.adds_eos = true},  // T5's files that do not say it need it
                      .strips_space = adds_space_prefix};
 }
 

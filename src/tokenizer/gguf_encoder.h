@@ -1,4 +1,4 @@
-// Makes of the keys of a GGUF file the parts of a TextEncoder.
+// Makes the parts of a TextEncoder from the keys of a GGUF file.
 //
 // Free functions, any thread.
 #pragma once
@@ -17,7 +17,7 @@ struct GgufEncoder {
   bool strips_space = false;  // decoded text begins without the space of its first word
 };
 
-/// Errors name the key. An unknown pre-tokenizer, and merges that are missing, are kNoWords.
+/// Reads the parts. Errors name the key. An unknown pre-tokenizer, and merges that are missing, are kNoWords.
 Result<GgufEncoder> read_gguf_encoder(const ModelSource& source, const Vocab& vocab);
 
 }  // namespace octavo

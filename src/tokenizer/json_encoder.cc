@@ -6,7 +6,8 @@ namespace octavo {
 
 namespace {
 
-/// Adds a token to those that any text becomes, and to those that ordinary text becomes, where it may hide.
+/// Adds a token to the tokens that any text can become, and, where it may stand in ordinary text, to those of ordinary
+/// text.
 void add(const Vocab& vocab, std::string_view text, TokenId id, SpecialTokens& all, SpecialTokens& ordinary) {
   all.add(text, id);
   if (vocab.is_ordinary(id)) {

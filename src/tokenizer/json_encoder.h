@@ -1,4 +1,4 @@
-// Makes of a tokenizer.json the parts of a TextEncoder, and the special tokens.
+// Makes the parts of a TextEncoder, and the special tokens, from a tokenizer.json.
 //
 // Free functions, any thread.
 #pragma once
@@ -11,14 +11,14 @@
 
 namespace octavo {
 
-/// Errors: bounds of the steps and of the cuts; merges of texts that are no tokens.
+/// Makes the parts. Errors: bounds of the steps and of the cuts; merges of texts that are no tokens.
 Result<EncoderParts> json_encoder_parts(const TokenizerJson& words, const Vocab& vocab);
 
-/// The added tokens that are looked for in a text as it is.
+/// The added tokens that are looked for in a text before it is normalized.
 struct JsonSpecialTokens {
-  SpecialTokens of_template{Overlap::kFirstWins};  // all added tokens, those of normalized text as well
+  SpecialTokens of_template{Overlap::kFirstWins};  // all added tokens, including those of normalized text
   SpecialTokens all{Overlap::kFirstWins};
-  SpecialTokens ordinary{Overlap::kFirstWins};  // tokens that text may become and that are no template's
+  SpecialTokens ordinary{Overlap::kFirstWins};  // tokens that any text may become, without those of templates
 };
 JsonSpecialTokens json_special_tokens(const TokenizerJson& words, const Vocab& vocab);
 

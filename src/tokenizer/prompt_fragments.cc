@@ -13,7 +13,7 @@ std::size_t prompt_bytes(std::span<const PromptPart> parts) {
 
 std::vector<Fragment> cut_prompt(std::span<const PromptPart> parts, const SpecialTokens& all_special,
                                  const SpecialTokens& anywhere, std::string& text) {
-  std::vector<std::pair<TokenId, std::size_t>> cuts;  // a token, and where in `text` it stands
+  std::vector<std::pair<TokenId, std::size_t>> cuts;  // tokens, and their places in `text`
   for (const PromptPart& part : parts) {
     if (!part.is_template) {
       text += part.text;

@@ -20,7 +20,7 @@ class StreamDecoder {
   /// SentencePiece word keeps its leading space.
   explicit StreamDecoder(const Tokenizer& tokenizer, std::optional<TokenId> previous = std::nullopt)
       : tokenizer_(&tokenizer), previous_(previous) {}
-  /// A decoder without words: where `tokenizer` is null, no token has a text.
+  /// Makes a decoder that may have no words: where `tokenizer` is null, no token has a text.
   explicit StreamDecoder(const Tokenizer* tokenizer) : tokenizer_(tokenizer) {}
 
   /// Begins another stream, in the same memory.
@@ -36,9 +36,9 @@ class StreamDecoder {
   };
   /// Adds a token's bytes and gives the characters that are complete; a partial character is held back.
   Piece push(TokenId id);
-  /// Notes a token that is never shown: a SentencePiece word behind it loses its space, as in decode().
+  /// Notes a token that is never shown: a SentencePiece word after it loses its space, as in decode().
   void skip(TokenId id) { previous_ = id; }
-  /// Gives up a partial character that is held back, as U+FFFD.
+  /// Gives up a partial character that is held back, and gives it as U+FFFD.
   Piece flush();
   /// Whether a character has begun and waits for its rest.
   bool holds_back() const { return !pending_.empty(); }

@@ -17,7 +17,7 @@ bool is_ascii_mark(char c) {
   return c > ' ' && c <= '~' && !is_letter && !is_digit && c != '_';
 }
 
-/// Neither a word, nor white space, nor a punctuation mark or two.
+/// Whether a text is neither a word, nor white space, nor a punctuation mark or two.
 bool is_marker(std::string_view text) { return text.size() >= 3 && std::ranges::any_of(text, is_ascii_mark); }
 
 /// Reads string literals out of a Jinja source.

@@ -16,18 +16,18 @@
 
 namespace octavo {
 
-/// The key of a file's chat template; keys of named templates have a dot and the name behind it.
+/// The key of a file's chat template; the keys of named templates have a dot and the name after it.
 inline constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
 /// The most bytes of a template; a longer one is refused, so that no prompt is written by it.
 inline constexpr std::size_t kMaxTemplateBytes = std::size_t{1} << 20;
 
-/// The texts that a Jinja source can write: those between its tags and the string literals inside them, in order. The
-/// name of a field, as in message['role'], is left out.
+/// The texts that a Jinja source can write: the texts between its tags and the string literals inside them, in order.
+/// The name of a field, as in message['role'], is left out.
 std::vector<std::string> template_literals(std::string_view jinja);
 
-/// Reserves the tokens of `vocab` that the templates of the file (tokenizer.chat_template and those with a name behind
-/// that) and the one given instead write, and those that end an answer. A marker that is put together around a role,
-/// '<|' + message['role'] + '|>', counts as written with each of the usual roles.
+/// Reserves the tokens of `vocab` that the file's templates (tokenizer.chat_template and the named ones) and `instead`
+/// write, and those that end an answer. A marker that is put together around a role, '<|' + message['role'] + '|>',
+/// counts as written with each of the usual roles.
 void reserve_template_tokens(const ModelSource& source, std::string_view instead, Vocab& vocab);
 
 }  // namespace octavo

@@ -9,9 +9,9 @@ namespace octavo {
 
 namespace {
 
-/// Most texts have longer tokens: room for so many saves a long text from being moved as its tokens come.
+/// The bytes per token for which room is reserved. Most tokens are longer, so a long text's tokens need not be moved.
 constexpr std::size_t kBytesOfToken = 3;
-/// Words of so many bytes are encoded before it is looked again whether the work must stop: some milliseconds.
+/// The bytes of words between two looks whether the work must stop: some milliseconds of encoding.
 constexpr std::size_t kBytesBetweenLooks = std::size_t{16} << 10;
 
 std::array<bool, 256> silent_bytes(const WordAlgorithm& algorithm) {
@@ -33,7 +33,7 @@ TextEncoder::TextEncoder(EncoderParts parts, const Vocab& vocab)
   if (!parts_.strips_left.empty() || !parts_.strips_right.empty()) spaces_ = white_space();
 }
 
-/// Whether texts of any length may become one token, or none.
+/// Whether a text of any length may become one token, or none.
 bool TextEncoder::may_join_any() const {
   if (const auto* characters = std::get_if<CharacterBpe>(&parts_.algorithm)) return characters->leaves_out_or_joins();
   return std::holds_alternative<WordPiece>(parts_.algorithm) || std::holds_alternative<Unigram>(parts_.algorithm);
@@ -53,7 +53,7 @@ bool TextEncoder::are_too_long(std::span<const std::string_view> texts, std::siz
   if (num_bytes / longest <= max_tokens) return false;
   num_bytes = 0;
   for (const std::string_view text : texts) {
-    // Repairing may make a text shorter, and what it makes of it may be silent.
+    // Repairing may make a text shorter, and its result may have bytes without tokens.
     if (is_valid_utf8(text)) num_bytes += bound_.num_spoken(text);
   }
   return num_bytes / longest > max_tokens;
@@ -114,7 +114,7 @@ Result<void> TextEncoder::encode(const Vocab& vocab, std::vector<Fragment> fragm
   });
   scratch->watch(nullptr);
   spare_->give(std::move(scratch));
-  if (run.is_stopped()) return std::unexpected(limits.work->stopped());  // not all of the text was encoded
+  if (run.is_stopped()) return std::unexpected(limits.work->stopped());  // the text was not encoded to its end
   return result;
 }
 

@@ -32,66 +32,66 @@ namespace octavo {
 /// An algorithm that makes tokens of a word, or of a text that is not cut.
 using WordAlgorithm = std::variant<Bpe, Spm, CharacterBpe, WordPiece, Unigram>;
 
-/// The treatment of a text of more tokens than there may be.
+/// What happens to a text of more tokens than allowed.
 enum class TooMany : std::uint8_t {
   kRefuse,  // it is an error
-  kStop,    // encoding stops behind the first token too many, or later
+  kStop,    // encoding stops after the first token too many, or later
 };
 
-/// The bounds of one encoding.
+/// The limits of one encoding.
 struct EncodeLimits {
   std::size_t max_tokens = std::numeric_limits<std::size_t>::max();
   TooMany too_many = TooMany::kRefuse;
-  const RequestWork* work = nullptr;  // that can stop it; null: nobody does
+  const RequestWork* work = nullptr;  // the work that can be stopped; null: nothing stops it
 };
 
-/// The parts that a vocabulary's makers chose.
+/// The parts of an encoder that a vocabulary's makers chose.
 struct EncoderParts {
   TextSteps normalizer = {};
-  /// Tokens to look for in normalized text: all of them, and those that text may become and no template has.
+  /// The tokens to look for in normalized text: all of them, and those that text may become and no template has.
   SpecialTokens normalized_special{Overlap::kFirstWins}, normalized_ordinary{Overlap::kFirstWins};
-  TextSteps word_steps = {};  // behind those
+  TextSteps word_steps = {};  // the steps after `steps`
   std::optional<PreTokenizer> cuts = {};
   WordAlgorithm algorithm;
-  std::vector<TokenId> strips_left = {}, strips_right = {};  // tokens that take white space beside them, in order
+  std::vector<TokenId> strips_left = {}, strips_right = {};  // tokens that take the white space beside them, in order
 };
 
 class TextEncoder {
  public:
   TextEncoder(EncoderParts parts, const Vocab& vocab);
 
-  /// Whether the text is more than `max_tokens` tokens for certain.
+  /// Whether the texts surely have more than `max_tokens` tokens.
   bool are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const;
 
-  /// Appends the ids of `fragments`; with `parse_special` also those of normalized special tokens. Errors: more than
-  /// `max_tokens` ids, which are refused at a cost that they bound; a limit of steps or of the pattern matcher; a stop
-  /// was asked for (kStopped), which it looks for as it goes.
+  /// Appends the ids of `fragments`; with `parse_special` also those of special tokens in normalized text. Errors: more
+  /// than `max_tokens` ids, which costs no more than so many; a limit of steps or of the pattern matcher; a stop was
+  /// asked for (kStopped), for which it looks now and then.
   Result<void> encode(const Vocab& vocab, std::vector<Fragment> fragments, bool parse_special,
                       const EncodeLimits& limits, std::vector<TokenId>& ids) const;
 
  private:
-  /// One call of encode().
+  /// The state of one call of encode().
   struct Run {
     const Vocab& vocab;
     EncodeLimits limits;
     std::vector<TokenId>& ids;
     EncoderScratch& scratch;
-    std::size_t bytes_since_look = 0;  // whether it must stop
+    std::size_t bytes_since_look = 0;  // the bytes since the last look whether it must stop
 
     std::size_t num_left() const { return limits.max_tokens - ids.size(); }
     bool has_too_many() const { return ids.size() > limits.max_tokens; }
     bool is_stopped() const { return limits.work != nullptr && limits.work->is_stopped(); }
-    /// Whether words of so many bytes more are encoded: there are not too many, and nobody has asked for a stop.
+    /// Whether words with so many bytes more are to be encoded: the limit is not reached, and no stop was asked for.
     bool goes_on(std::size_t bytes);
-    /// The result where there are too many.
+    /// The result of the run: an error where there are too many tokens.
     Result<void> end() const;
   };
 
   bool needs_characters() const;
   bool may_join_any() const;
-  /// Takes the white space beside tokens that want it out of `fragments`.
+  /// Removes white space beside the tokens that take it from `fragments`.
   void strip(std::vector<Fragment>& fragments) const;
-  /// Adds the tokens of fragments; `encode` adds those of a text, and is told whether it is the first.
+  /// Adds the tokens of fragments; `encode` adds the tokens of a text, and is told whether it is the first.
   template <class Encode>
   Result<void> encode_fragments(std::vector<Fragment> fragments, bool is_first, Run& run, const Encode& encode) const;
   Result<void> encode_text(std::string_view text, bool is_first, bool parse_special, Run& run) const;
@@ -101,11 +101,11 @@ class TextEncoder {
   EncoderParts parts_;
   TokenBound bound_;
   CodePointSet spaces_;  // the characters that strips_left and strips_right take
-  bool is_bounded_;      // whether a text's size bounds its tokens from below
+  bool is_bounded_;      // whether the size of a text gives a lower bound of its tokens
   std::unique_ptr<SpareScratch> spare_ = std::make_unique<SpareScratch>();
 };
 
-/// The error of more than `max_tokens` tokens.
+/// The error for more than `max_tokens` tokens.
 std::unexpected<Error> too_many_tokens(std::size_t max_tokens);
 
 }  // namespace octavo

@@ -31,13 +31,13 @@ std::size_t TokenBound::num_spoken(std::string_view text) const {
   return to_size(std::ranges::count_if(text, [this](char c) { return !silent_[static_cast<unsigned char>(c)]; }));
 }
 
-// The fewest steps from the text's begin to its end, where a step from a place is at most as long as the longest token
-// that begins with the byte there. Silent bytes are left out before merging, so places count the others.
+// Counts the fewest steps from the text's beginning to its end, where a step is at most as long as the longest token
+// that begins with the byte at its place. Silent bytes are left out before merging, so only the others count.
 bool TokenBound::exceeds(std::string_view text, std::size_t max_tokens) const {
   std::size_t num_steps = 0;
   std::size_t place = 0;
-  std::size_t end = 0;       // within num_steps steps
-  std::size_t farthest = 0;  // within one more
+  std::size_t end = 0;       // the place that num_steps steps reach
+  std::size_t farthest = 0;  // the place that one more step reaches
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (silent_[byte]) continue;

@@ -1,6 +1,5 @@
-// The fewest tokens that a text can become, by the lengths of a vocabulary's tokens alone. A text that is too long for
-// a context is refused by this bound, because cutting and merging the text take a hundred times as long.
-// The Tokenizer owns it; immutable, any thread.
+// The fewest tokens that a text can become, judged only by the lengths of a vocabulary's tokens. It refuses a text that
+// is too long for a context, because cutting and merging the text would take a hundred times as long.
 #pragma once
 
 #include <array>
@@ -13,15 +12,15 @@ namespace octavo {
 
 class TokenBound {
  public:
-  /// `silent` marks bytes that give no token; an SPM vocabulary has none.
+  /// Makes the bound. `silent` marks bytes that give no token; an SPM vocabulary has none.
   TokenBound(const Vocab& vocab, const std::array<bool, 256>& silent);
 
   /// The most bytes of text for which one token can stand. Text has the form in which tokens are looked up: with spaces
   /// as U+2581 in an SPM vocabulary, repaired in one of byte-level BPE.
   std::size_t longest() const { return longest_; }
-  /// The bytes of `text` that are part of a token.
+  /// The number of bytes of `text` that are not silent.
   std::size_t num_spoken(std::string_view text) const;
-  /// Whether `text` is more than `max_tokens` tokens for certain. It looks no further than these can reach.
+  /// Whether `text` surely has more than `max_tokens` tokens. It reads no further than so many tokens can reach.
   bool exceeds(std::string_view text, std::size_t max_tokens) const;
 
  private:

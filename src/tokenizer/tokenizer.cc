@@ -28,7 +28,7 @@ Result<void> count_text(RequestWork* work, std::size_t bytes) {
   return work == nullptr ? Result<void>() : work->add_text(bytes);
 }
 
-/// The tokens that there may be beside `num_around`. Error: there is no room for these.
+/// The room for tokens of a text beside `num_around` others. Error: there is no room for these.
 Result<std::size_t> room_in(std::size_t num_around, const FrameOptions& options) {
   if (options.max_tokens >= num_around) return options.max_tokens - num_around;
   return fail_as(ErrorKind::kContextOverflow, "found room for {} tokens, expected at least the {} around a text",
@@ -39,9 +39,9 @@ void append_first(const std::vector<TokenId>& ids, std::size_t count, std::vecto
   out.insert(out.end(), ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(std::min(count, ids.size())));
 }
 
-/// The tokens of two texts of those numbers that are kept, as truncation of `tokenizers` does it (longest_first): a
-/// text of less than half the room is kept whole; an odd room is one token larger for the longer text, or for the
-/// second where both are longer than the room, since encoding has stopped before it could tell.
+/// How many tokens are kept of two texts with so many, as truncation of `tokenizers` does it (longest_first): a text of
+/// less than half the room is kept whole; an odd token of room goes to the longer text, or to the second where both are
+/// longer than the room, since encoding has stopped before it could compare them.
 std::pair<std::size_t, std::size_t> shares(std::size_t first, std::size_t second, std::size_t room) {
   if (first <= room && second <= room - first) return {first, second};
   const std::size_t half = room / 2;
@@ -55,16 +55,17 @@ std::pair<std::size_t, std::size_t> shares(std::size_t first, std::size_t second
 struct Tokenizer::Impl {
   Vocab vocab;
   TextEncoder encoder;
-  SpecialTokens of_template{};   // all, as a template writes them
-  SpecialTokens all_special{};   // those that any text becomes: control and user-defined tokens
-  SpecialTokens user_defined{};  // those of them that are looked for in any text, a message's content as well
-  TextFrame frame{};             // what is put around a text, or two
-  bool strips_space = false;     // decoded text begins without the space of its first word
+  SpecialTokens of_template{};   // all special tokens, as a template writes them
+  SpecialTokens all_special{};   // the tokens that any text may become: control and user-defined ones
+  SpecialTokens user_defined{};  // those user-defined tokens that any text may become, a message's content too
+  TextFrame frame{};             // the tokens around a text, or two
+  bool strips_space = false;     // whether decoded text begins without the space of its first word
   std::vector<EndToken> end_tokens = {};
 
   void collect_special_tokens();
   const SpecialTokens& special(bool parse_special) const { return parse_special ? all_special : user_defined; }
-  /// Tokens of a text alone, `room` of them and at least one more where there are more. Errors: those of encode().
+  /// The tokens of a text without a frame: at most `room`, or at least one more where there are more. Errors: those of
+  /// encode().
   Result<std::vector<TokenId>> encode_up_to(std::string_view text, std::size_t room, const FrameOptions& options) const;
 };
 
@@ -228,7 +229,7 @@ std::string_view Tokenizer::token_bytes(TokenId id) const {
 std::string_view Tokenizer::bytes_after(std::optional<TokenId> previous, TokenId id) const {
   std::string_view bytes = token_bytes(id);
   const Vocab& vocab = impl_->vocab;
-  // Unknown words stand in the text, where the space of the next word is one.
+  // Unknown words stand in the text, and the space of the next word is kept.
   const auto is_special = [&vocab](TokenId token) {
     return (vocab.is_control(token) && !vocab.is_unknown(token)) || vocab.is_user_defined(token);
   };

@@ -31,9 +31,10 @@ struct TokenizerJson;
 
 class Tokenizer {
  public:
-  /// Offsets of tokens and bytes are 32-bit; a space that becomes U+2581 grows threefold, and so does a broken byte.
+  /// The most bytes of a text. Offsets of tokens and bytes are 32-bit; a space that becomes U+2581 grows threefold, and
+  /// so does an ill-formed byte.
   static constexpr std::size_t kMaxTextBytes = std::size_t{std::numeric_limits<std::int32_t>::max()} / 3 - 1;
-  static constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();  // any number of tokens
+  static constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();  // no limit on the tokens
 
   /// Reads the vocabulary from tokenizer.* metadata (works on vocabulary-only files). Errors name the key; an unknown
   /// tokenizer model or pre-tokenizer is named together with those that are supported. Words that are missing or of an
@@ -44,7 +45,7 @@ class Tokenizer {
   /// It ends with an error, between two of its parts, once a stop is asked for.
   static Result<Tokenizer> load(const ModelSource& source, std::string_view chat_template = {},
                                 const TokenizerJson* words = nullptr, const std::stop_token& stop = {});
-  /// Loads words alone. Without a model the post_processor alone may name EOS.
+  /// Loads words without a model. Then only the post_processor may name EOS.
   static Result<Tokenizer> load(const TokenizerJson& words);
 
   Tokenizer(Tokenizer&&) noexcept;
@@ -53,22 +54,22 @@ class Tokenizer {
 
   int vocab_size() const;
 
-  /// Ids of `text`, which may hold any bytes. See TokenizeOptions for BOS/EOS and control tokens. Errors: text of 2 GiB
-  /// or more; more tokens than options.max_tokens (kContextOverflow); a limit of the pattern matcher, which bounded
-  /// texts do not meet.
-  /// Byte-level vocabularies know characters only: a byte that is part of none counts as U+FFFD.
+  /// The ids of `text`, which may hold any bytes. See TokenizeOptions for BOS/EOS and control tokens. Errors: text of 2
+  /// GiB or more; more tokens than options.max_tokens (kContextOverflow); a limit of the pattern matcher, which bounded
+  /// texts do not reach. Byte-level vocabularies know only characters: a byte that is part of none counts as U+FFFD.
   Result<std::vector<TokenId>> encode(std::string_view text, const TokenizeOptions& options) const;
 
-  /// Tokens of a text as an encoder reads it, with the tokens around it: `[CLS] text [SEP]` of BERT, `<s> text </s>` of
-  /// XLM-RoBERTa, BOS and EOS of others, as the file says. Errors: as encode(); a limit that leaves no room for these.
+  /// The tokens of a text as an encoder reads it, with the tokens around it: BERT's `[CLS] text [SEP]`, XLM-RoBERTa's
+  /// `<s> text </s>`, or the BOS and EOS that the file asks for. Errors: those of encode(); a limit without room for
+  /// these.
   Result<FramedText> encode_framed(std::string_view text, const FrameOptions& options) const;
-  /// Tokens of two texts, of which a cross-encoder judges the second by the first (a query and a document): `[CLS]
-  /// first [SEP] second [SEP]` of BERT, `<s> first </s></s> second </s>` of XLM-RoBERTa, or as post_processor of the
-  /// tokenizer.json says. Where they are cut, the longer one is until both are equally long, then both are. Errors: as
-  /// encode_framed(); a vocabulary without a form for two texts (has_pairs()).
+  /// The tokens of two texts, of which a cross-encoder judges the second by the first (a query and a document): BERT's
+  /// `[CLS] first [SEP] second [SEP]`, XLM-RoBERTa's `<s> first </s></s> second </s>`, or as the post_processor of the
+  /// tokenizer.json says. Where they must be cut, the longer one is cut until both are equally long, then both are.
+  /// Errors: those of encode_framed(); a vocabulary without a form for two texts (has_pairs()).
   Result<FramedText> encode_pair(std::string_view first, std::string_view second, const FrameOptions& options) const;
-  /// encode_pair() in two parts; the first may stand in front of several texts. `first` is what encode_first() has
-  /// made with the same options, or with more room.
+  /// Does encode_pair() in two parts, so that the first text can stand before several others. `first` is what
+  /// encode_first() has made with the same options, or with more room.
   Result<std::vector<TokenId>> encode_first(std::string_view first, const FrameOptions& options) const;
   Result<FramedText> encode_second(const std::vector<TokenId>& first, std::string_view second,
                                    const FrameOptions& options) const;
@@ -78,44 +79,45 @@ class Tokenizer {
   /// The raw bytes of one token: control tokens give their text, byte tokens their byte. `id` must be in the
   /// vocabulary.
   std::string_view token_bytes(TokenId id) const;
-  /// The bytes of a token that follows `previous`: at the start of a text and behind a control token the space that an
+  /// The bytes of a token that follows `previous`: at the start of a text and after a control token, the space that an
   /// SPM vocabulary puts before the first word, and WordPiece before each, is left out.
   std::string_view bytes_after(std::optional<TokenId> previous, TokenId id) const;
   /// Whether a token is never shown in an answer (control tokens such as BOS, the unknown token).
   bool is_control(TokenId id) const;
-  /// Concatenated bytes; SPM's added leading space is removed, as its vocabulary asks. A byte-level vocabulary gives
-  /// back any text of whole characters that it has all bytes of; SPM writes U+2581 of the text as a space.
+  /// The bytes of all tokens; the space that SPM adds in front is removed, as its vocabulary asks. A byte-level
+  /// vocabulary gives back any text of whole characters for whose bytes it has tokens; SPM writes U+2581 of the text as
+  /// a space.
   std::string decode(std::span<const TokenId> ids) const;
 
-  /// End-of-generation tokens: EOS, the end-of-turn tokens that the file names or llama.cpp knows by their text, and
-  /// those that were added.
+  /// Whether a token ends an answer: EOS, the end-of-turn tokens that the file names or llama.cpp knows by their text,
+  /// and those that were added.
   bool is_end_of_generation(TokenId id) const;
   /// All end tokens, ascending, with their sources.
   std::span<const EndToken> end_tokens() const;
   /// Adds an end token and its source, while the tokenizer is loaded.
   void add_end_token(TokenId id, std::string_view source);
   std::optional<TokenId> bos() const;
-  /// The tokens in front of a text: BOS, or none, as the file says.
+  /// The tokens before a text: BOS, or none, as the file says.
   std::span<const TokenId> text_prefix() const;
   std::optional<TokenId> eos() const;
 
-  // Prompts that are put together (src/chat)
+  // These functions are for prompts that are put together (src/chat).
   const Vocab& vocab() const;
   /// All special tokens, for text that a template writes.
   const SpecialTokens& template_tokens() const;
-  /// Whether the texts are more than `max_tokens` tokens for certain.
+  /// Whether the texts surely have more than `max_tokens` tokens.
   bool are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const;
-  /// Ids of a prompt's parts, without BOS: special tokens come from a template's text alone. Errors: as encode();
-  /// together the parts have at most kMaxTextBytes.
+  /// The ids of a prompt's parts, without BOS: special tokens come only from a template's text. Errors: those of
+  /// encode(); together the parts may have at most kMaxTextBytes.
   Result<std::vector<TokenId>> encode_prompt(std::span<const PromptPart> parts, std::size_t max_tokens = kAnyNumber,
                                              RequestWork* work = nullptr) const;
-  /// Puts text_prefix() in front of ids that do not begin with it.
+  /// Puts text_prefix() before ids that do not begin with it.
   void add_prefix_unless_there(std::vector<TokenId>& ids) const;
 
  private:
   struct Impl;
   explicit Tokenizer(std::unique_ptr<Impl> impl);
-  /// The tokens of two texts that have room. Errors: there is no form for two; no room.
+  /// The number of tokens of two texts that there is room for. Errors: there is no form for two; there is no room.
   Result<std::size_t> room_of_pair(const FrameOptions& options) const;
   static Result<Tokenizer> load_json(const TokenizerJson& words, const ModelSource* model,
                                      std::string_view chat_template, const std::stop_token& stop);

@@ -35,7 +35,7 @@ class CallGrammarWriter {
     if (form.is_repeated && !is_single) calls += fmt::format(" ({} call)*", expand(form.between, {}));
     define("calls", calls + " " + expand(form.close, {}));
   }
-  /// What may stand in the place of calls, or in front of them.
+  /// Adds the rules of the text that may stand before the calls, or without any.
   void add_content(const CallGrammarOptions& options) {
     if (!options.content_schema.empty()) {
       origin_ = options.content_origin;
@@ -76,7 +76,7 @@ class CallGrammarWriter {
     schemas_.push_back(std::move(schema));
     return schemas_.size() - 1;
   }
-  /// A value in the notation of calls.
+  /// Adds the rules of a value in the format's notation of calls.
   void add_value(std::string name, std::size_t schema, std::string place, bool is_strict) {
     add_rule(std::move(name), ConstraintRule::Kind::kJsonSchema, {}, is_strict);
     ConstraintRule& rule = rules_.back();
@@ -89,7 +89,7 @@ class CallGrammarWriter {
     if (token != tokens_.end()) rule.mark_token = token->second;
   }
 
-  /// A form with what stands in its places, and tokens as such.
+  /// Writes a form as GBNF, with `places` put in and tokens written as tokens.
   std::string expand(std::string_view form, const Places& places) const {
     std::string out, run;
     const auto flush = [&] {
@@ -142,7 +142,7 @@ class CallGrammarWriter {
     return all;
   }
 
-  /// Two chains of rules, from the last parameter to the first: with one written before, and with none.
+  /// Adds two chains of rules, from the last parameter to the first: after one written parameter, and after none.
   std::string separated(const OfferedTool& tool, std::span<const std::string> written, std::size_t index) {
     const std::string between = expand(format_.form.between_parameters, {});
     std::string behind = "\"\"", begun = behind;
@@ -188,7 +188,7 @@ class CallGrammarWriter {
         {{"$KEY", gbnf_literal(parameter.name)}, {"$KIND", is_text ? "\"true\"" : "\"false\""}, {"$VALUE", value}});
   }
 
-  /// The mark behind a value, at which its text ends wherever it stands.
+  /// The mark after a value, at which its text ends wherever it stands.
   std::string end_mark() const {
     constexpr std::string_view kValue = "$VALUE";
     std::string_view behind = format_.form.parameter;
@@ -203,12 +203,12 @@ class CallGrammarWriter {
   }
 
   const ToolFormat& format_;
-  std::vector<std::pair<std::string_view, TokenId>> tokens_;  // that the vocabulary has
+  std::vector<std::pair<std::string_view, TokenId>> tokens_;  // the format's tokens that the vocabulary has
   std::string text_;
   std::vector<ConstraintRule> rules_;
   std::vector<std::string> schemas_;
-  std::size_t tool_schema_ = 0;  // of the tool whose parameters are written
-  std::string origin_;           // of the schema whose rules are written
+  std::size_t tool_schema_ = 0;  // the schema of the tool whose parameters are written
+  std::string origin_;           // the origin of the schema whose rules are written
   bool has_text_value_ = false;
 };
 

@@ -46,7 +46,7 @@ class CallReader {
   static constexpr std::size_t kMaxHeldBytes = 1 << 20;  // the most bytes before a call begins, or of one argument
   static constexpr int kMaxCalls = 128;                  // the most calls of an answer
 
-  /// At most `max_calls` calls begin.
+  /// Lets at most `max_calls` calls begin.
   CallReader(const ToolSet& tools, int max_calls) : tools_(tools), max_calls_(max_calls) {}
 
   // The functions below are for formats' coroutines.
@@ -88,7 +88,7 @@ class CallReader {
   void open(std::string opened, bool only_known);
   /// Gives a byte to the waiting coroutine. False: the byte was not taken.
   bool push(char c);
-  /// Ends the bytes, with which the coroutine comes to its end.
+  /// Ends the bytes, which ends the coroutine.
   void finish();
   /// The taken bytes that are no call; the first `num_opened` of them opened it.
   struct Held {
@@ -98,7 +98,7 @@ class CallReader {
   Held release_held() { return {.bytes = std::exchange(held_, {}), .num_opened = std::exchange(num_opened_, 0)}; }
   int num_calls() const { return num_calls_; }
   std::vector<ToolCallEvent>& events() { return events_; }
-  /// Makes events of the appended arguments.
+  /// Makes events of the arguments that were appended.
   void flush();
 
  private:

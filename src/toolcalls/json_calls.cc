@@ -13,11 +13,11 @@ constexpr std::size_t kAnySize = std::string::npos;
 /// A call while its object is read.
 struct Call {
   std::string name, id;
-  std::string arguments;  // that came before the name
+  std::string arguments;  // the arguments that came before the name
   bool is_whole = false;  // nothing but the object's end is missing
 };
 
-/// The arguments that a value means that is no object.
+/// Appends the arguments that a value means which is no object.
 void append_arguments(std::string& out, const std::string& value) {
   if (value == "null") {
     out += "{}";
@@ -56,7 +56,7 @@ Reading<bool> read_member(CallReader& in, Call& call, std::string_view close) {
   co_return has_value;
 }
 
-/// Once the arguments are there, an object that ends too early is forgiven: it is the commonest mistake.
+/// Reads a call's object. Once it has arguments, an early end is forgiven: it is the commonest mistake.
 Reading<bool> read_object(CallReader& in, std::string_view close, bool is_open) {
   Call call;
   if (!is_open) is_open = co_await expect(in, "{");

@@ -16,8 +16,7 @@ std::uint32_t hex_of(std::string_view digits) {
 
 bool is_surrogate(std::uint32_t unit, std::uint32_t first) { return unit >= first && unit < first + 0x400; }
 
-/// The code point of the escape \uXXXX that stands behind the backslash of `text`; takes it, and the second one of a
-/// pair.
+/// Takes the escape \uXXXX whose backslash was taken already, and the second one of a pair; gives the code point.
 std::uint32_t take_unit(std::string_view& text) {
   const std::uint32_t unit = hex_of(text.substr(1, 4));
   text.remove_prefix(5);

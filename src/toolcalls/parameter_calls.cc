@@ -7,7 +7,7 @@
 namespace octavo {
 namespace {
 
-/// A string's text as it comes, without a line feed at either end.
+/// Appends a string's text as it comes, without a line feed at either end.
 class StringText {
  public:
   StringText(std::string& out, bool trims_lines) : out_(out), trims_lines_(trims_lines) {}
@@ -18,7 +18,7 @@ class StringText {
     has_line_ = trims_lines_ && c == '\n';
     if (!has_line_) append_json_byte(out_, c);
   }
-  /// No mark follows: the text was cut.
+  /// Ends a text that was cut: no mark follows.
   void cut() {
     if (has_line_) append_json_byte(out_, '\n');
   }
@@ -26,7 +26,7 @@ class StringText {
  private:
   std::string& out_;
   bool trims_lines_;
-  bool is_first_ = true, has_line_ = false;  // the last byte was a line feed
+  bool is_first_ = true, has_line_ = false;  // has_line_: whether the last byte was a line feed
 };
 
 std::string_view without_lines(std::string_view text) {
@@ -137,7 +137,7 @@ Reading<bool> read_parameter_call(CallReader& in, const ParameterStyle& style) {
       if (is_read) continue;
     }
     const bool is_cut = found != 1 && co_await in.peek() == CallReader::kEnd;
-    if (!is_cut) object.close();  // else nobody should take the arguments for whole
+    if (!is_cut) object.close();  // arguments that were cut must not look whole
     if (is_cut || found == 1) in.keep_read();
     in.end();
     co_return is_cut || found == 1;

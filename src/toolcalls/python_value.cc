@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-/// What stands behind a backslash. JSON's escapes stay, a hexadecimal one gets two digits more, and a backslash that
-/// begins no escape is one.
+/// Reads what follows a backslash. JSON's escapes stay, a hexadecimal one gets two digits more, and a backslash that
+/// begins no escape stays a backslash.
 Reading<bool> read_escape(CallReader& in) {
   const int next = co_await in.peek();
   if (next == CallReader::kEnd) co_return false;
@@ -22,7 +22,7 @@ Reading<bool> read_escape(CallReader& in) {
   } else if (std::string_view("\"\\bfnrtu").contains(c)) {
     out.push_back('\\');
     out.push_back(c);
-  } else if (c != '\n') {  // which joins two lines
+  } else if (c != '\n') {  // a line feed after a backslash joins two lines
     if (c != '\'') out += "\\\\";
     append_json_byte(out, c);
   }
@@ -67,7 +67,7 @@ Reading<bool> read_word(CallReader& in) {
   co_return true;
 }
 
-/// A list, a tuple or a dict.
+/// Reads a list, a tuple or a dict.
 Reading<bool> read_members(CallReader& in, int open, int depth) {
   const bool is_dict = open == '{';
   const char close = is_dict ? '}' : open == '[' ? ']' : ')';

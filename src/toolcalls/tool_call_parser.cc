@@ -57,7 +57,7 @@ void ToolCallParser::release_replaced() {
   for (const char c : std::exchange(replaced_, {})) add(c);
 }
 
-/// Nothing of what stands in one channel goes on in the other.
+/// Changes the channel: nothing that one channel has begun goes on in the other.
 void ToolCallParser::change_channel(Channel channel) {
   release_replaced();
   while (reading_) {
@@ -87,7 +87,7 @@ void ToolCallParser::step() {
   if (reading_.done()) end_reading(false);
 }
 
-// Behind a call that was read, what its format could still go on with is a mark that the answer's limit has cut.
+// After a call that was read, what its format could still go on with is a mark that the answer's limit has cut.
 void ToolCallParser::end_reading(bool is_cut) {
   Reading<bool> reading = std::move(reading_);
   if (reader_.is_in_call()) reader_.end();
@@ -96,7 +96,7 @@ void ToolCallParser::end_reading(bool is_cut) {
   const CallReader::Held held = reader_.release_held();
   if ((is_cut || is_ending_) && is_sure_) return;
   if (((is_read || is_cut) && held.num_opened == 0) || is_over())
-    return;  // opened and closed around nothing, it is text
+    return;  // marks that open and close around nothing are text
   show(std::string_view(held.bytes).substr(0, held.num_opened));
   rescanned_.insert(rescanned_.begin(), held.bytes.begin() + static_cast<std::ptrdiff_t>(held.num_opened),
                     held.bytes.end());
@@ -111,7 +111,7 @@ bool ToolCallParser::drops_text() const {
   return is_ending_ && channel_ == Channel::kContent && (sure_ == Sure::kAll || is_sure_);
 }
 
-/// A mark of another form than that in which calls are held may be text.
+/// Whether the mark surely opens a call. A mark of another form than the one that the constraint writes may be text.
 bool ToolCallParser::is_sure(std::size_t mark) const {
   if (channel_ == Channel::kReasoning || sure_ == Sure::kNothing) return false;
   const std::string_view form = format_.form.open.empty() ? format_.form.call : format_.form.open;
@@ -152,7 +152,7 @@ void ToolCallParser::settle() {
     show(std::string_view(held_).substr(0, held_.size() - kept));
     held_.erase(0, held_.size() - kept);
     if (may_open()) return;
-    finder_.restart();  // content has begun with it
+    finder_.restart();  // content has begun with the text that was shown
   }
 }
 

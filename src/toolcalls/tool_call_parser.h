@@ -69,12 +69,12 @@ class ToolCallParser {
   Reading<bool> reading_;       // the reading of the calls under way, or empty
   std::deque<char> rescanned_;  // text that the reader gave back
   std::string held_;            // white space, then text that may open a call
-  std::string replaced_;        // characters in place of bytes, of which the last may be of one that the end has cut
+  std::string replaced_;        // characters in place of bytes; the end of the answer may have cut the last one's
   Channel channel_ = Channel::kContent;
   bool has_content_ = false;   // whether content other than white space was shown
   bool follows_call_ = false;  // whether nothing was shown behind the last call
   bool is_ending_ = false;
-  bool is_sure_ = false;  // whether what is read is a call, also where its end is cut
+  bool is_sure_ = false;  // whether what is being read is surely a call, even where its end is cut
 };
 
 }  // namespace octavo

@@ -6,7 +6,7 @@
 namespace octavo {
 namespace {
 
-constexpr int kMaxDepth = 8;  // of anyOf in each other
+constexpr int kMaxDepth = 8;  // the most levels of anyOf within each other
 
 const TemplateDict* dict_of(const TemplateValue* value) {
   return value == nullptr ? nullptr : std::get_if<TemplateDict>(value);

@@ -34,7 +34,7 @@ class ByteView {
     if (place > bytes_.size() || text.size() > bytes_.size() - place) return false;
     return std::ranges::equal(text, bytes_.subspan(place, text.size()), {}, [](char c) { return std::byte(c); });
   }
-  /// From a place on, at most so many bytes, and what of them there is.
+  /// The part that begins at `place`, of at most `num_bytes`; shorter where the file ends.
   ByteView part(std::size_t place, std::size_t num_bytes = SIZE_MAX) const {
     place = std::min(place, bytes_.size());
     return bytes_.subspan(place, std::min(num_bytes, bytes_.size() - place));

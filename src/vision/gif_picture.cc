@@ -19,12 +19,12 @@ struct Frame {
 
 constexpr std::uint8_t kExtension = 0x21, kImage = 0x2C;
 
-/// The place behind the colours that follow a byte of flags.
+/// The place after the colours that follow a byte of flags.
 std::size_t skip_colors(std::size_t place, std::uint8_t flags) {
   return (flags & 0x80) == 0 ? place : place + (std::size_t{6} << (flags & 7));
 }
 
-/// The place of the first frame's descriptor, behind extensions alone; the file's size: it has none.
+/// The place of the first frame's descriptor, after the extensions; the file's size where the file has no frame.
 std::size_t find_frame(ByteView file) {
   std::size_t place = skip_colors(13, file.at(10));
   while (file.at(place) == kExtension) {
@@ -35,13 +35,13 @@ std::size_t find_frame(ByteView file) {
   return file.at(place) == kImage ? place : file.size();
 }
 
-/// A frame may be larger than the screen that the file speaks of; then the canvas is as well.
+/// The canvas's size: a frame may be larger than the screen that the file names, and then the canvas is as large.
 PictureSize canvas_of(PictureSize screen, const Frame& frame) {
   return {std::max(screen.width, frame.left + frame.size.width),
           std::max(screen.height, frame.top + frame.size.height)};
 }
 
-/// giflib reads it piece by piece.
+/// The bytes of the file that giflib has not read yet.
 struct Input {
   ByteView rest;
 };
@@ -64,7 +64,7 @@ std::unexpected<Error> damaged_gif(int error) {
   return damaged("the GIF is damaged: {}", reason == nullptr ? "no reason known" : reason);
 }
 
-/// Reads an extension to its end; of one for graphics the index of the transparent colour, else `transparent`.
+/// Reads an extension to its end. One for graphics sets `transparent` to the index of its transparent colour.
 bool read_extension(GifFileType* gif, int& transparent) {
   int code = 0;
   GifByteType* block = nullptr;

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <vector>
 
-// jpeglib.h needs std::FILE and std::size_t of those above.
+// jpeglib.h needs std::FILE and std::size_t, which the headers above declare.
 #include <jpeglib.h>
-// The numbers of its messages.
+// The numbers of libjpeg's messages.
 #include <jerror.h>
 
 #include "base/to_size.h"
@@ -17,7 +17,7 @@
 namespace octavo {
 namespace {
 
-/// The first block of EXIF; nothing where there is none.
+/// The first block of EXIF; empty where the file has none.
 ByteView find_exif(ByteView file) {
   constexpr std::uint8_t kFill = 0xFF, kApp1 = 0xE1, kScan = 0xDA, kEnd = 0xD9;
   std::size_t place = 2;
@@ -28,7 +28,7 @@ ByteView find_exif(ByteView file) {
     }
     const std::uint8_t marker = file.at(place + 1);
     if (marker == kScan || marker == kEnd) break;
-    const std::size_t length = file.big(place + 2, 2);  // with these two bytes
+    const std::size_t length = file.big(place + 2, 2);  // the segment's length, these two bytes included
     if (marker == kApp1 && file.has(place + 4, {"Exif\0", 5})) return file.part(place + 4, length - 2);
     const bool has_length = marker > 0x01 && (marker < 0xD0 || marker > 0xD8);
     place += 2 + (has_length ? length : 0);
@@ -36,16 +36,16 @@ ByteView find_exif(ByteView file) {
   return file.part(file.size());
 }
 
-/// The warnings that mean missing pixels. Others are of no weight: some cameras write bytes between segments.
+/// Whether a warning means missing pixels. Others do not matter: some cameras write bytes between segments.
 bool is_damage(int code) {
   return code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE ||
          code == JWRN_ARITH_BAD_CODE || code == JWRN_MUST_RESYNC;
 }
 
-/// Every scan of a progressive JPEG may visit all of the picture, so that few bytes take long.
+/// The most scans. Each scan of a progressive JPEG may visit the whole picture, so a few bytes could take long.
 constexpr int kMaxScans = 100;
 constexpr std::int64_t kMaxScannedPixels = std::int64_t{1} << 30;
-constexpr int kLeastScans = 16;  // which every encoder may use, also for the largest picture
+constexpr int kLeastScans = 16;  // the least number of scans that is allowed, also for the largest picture
 
 int max_scans(PictureSize size) {
   const std::int64_t by_size = kMaxScannedPixels / std::max(size.pixels(), std::int64_t{1});
@@ -54,8 +54,8 @@ int max_scans(PictureSize size) {
 
 std::uint8_t product(int a, int b) { return static_cast<std::uint8_t>((a * b + 127) / 255); }
 
-/// libjpeg at work on a file. It ends a call that cannot go on by a jump, so nothing that wants to be destroyed is made
-/// in a function from which it is called: it lies here.
+/// Runs libjpeg on a file. libjpeg leaves a call that cannot go on by longjmp(), so a function that calls it makes no
+/// object that has a destructor: all of them are members here.
 class JpegReader {
  public:
   explicit JpegReader(ByteView file);
@@ -68,10 +68,10 @@ class JpegReader {
   PictureSize size() const { return {static_cast<int>(jpeg_.image_width), static_cast<int>(jpeg_.image_height)}; }
   std::size_t decode_bytes();
 
-  /// Begins to decode within so much memory, beyond the pixels.
+  /// Begins to decode with at most `max_bytes` of memory beside the pixels.
   bool begin_pixels(std::size_t max_bytes);
   bool has_ink() const { return jpeg_.out_color_space == JCS_CMYK; }
-  /// Reads the next row: three channels, or four of ink.
+  /// Reads the next row: three channels, or the four inks of CMYK.
   bool read_row(std::uint8_t* to);
 
   const char* message() const { return message_.data(); }
@@ -129,7 +129,7 @@ bool JpegReader::begin() {
 std::size_t JpegReader::decode_bytes() {
   std::size_t bytes = rgb_bytes(size());
   if (!jpeg_has_multiple_scans(&jpeg_)) return bytes;
-  // The coefficients of all of the picture, in blocks of 64.
+  // The memory of the whole picture's coefficients, in blocks of 64.
   const auto whole = [](std::size_t blocks, int factor) {
     return (blocks + to_size(factor) - 1) / to_size(factor) * to_size(factor);
   };
@@ -143,7 +143,7 @@ bool JpegReader::begin_pixels(std::size_t max_bytes) {
   if (setjmp(jump_) != 0) return false;
   const bool has_ink = jpeg_.jpeg_color_space == JCS_CMYK || jpeg_.jpeg_color_space == JCS_YCCK;
   jpeg_.out_color_space = has_ink ? JCS_CMYK : JCS_RGB;
-  jpeg_.dct_method = JDCT_ISLOW;  // with this and fancy upsampling, bits are equal with and without SIMD
+  jpeg_.dct_method = JDCT_ISLOW;  // with this and fancy upsampling, the bits do not depend on SIMD
   jpeg_.do_fancy_upsampling = TRUE;
   jpeg_.mem->max_memory_to_use = static_cast<long>(max_bytes);
   progress_.progress_monitor = count_scans;
@@ -163,7 +163,7 @@ std::unexpected<Error> unread(const JpegReader& reader) {
   return damaged("the JPEG cannot be read: {}", reader.message());
 }
 
-/// Four inks, stored the other way round as Adobe's programs do, so that 255 is none.
+/// Turns a row of four inks (CMYK) into RGB. They are stored inverted as Adobe's programs do, so 255 means no ink.
 void add_light(std::span<const std::uint8_t> inks, std::uint8_t* rgb) {
   for (; !inks.empty(); inks = inks.subspan(4), rgb += 3)
     for (std::size_t channel = 0; channel < 3; ++channel) rgb[channel] = product(inks[channel], inks[3]);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kTag = 0x112;
 
-/// The stored pixel behind each pixel of the upright picture: first + x * along_row + y * along_column.
+/// The stored pixel that each pixel of the upright picture comes from: first + x * along_row + y * along_column.
 struct PixelWalk {
   std::ptrdiff_t first, along_row, along_column;
 };

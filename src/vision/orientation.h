@@ -6,14 +6,14 @@
 
 namespace octavo {
 
-/// The orientation of EXIF's tag 0x112, 1 to 8, in a block of EXIF with or without its "Exif" in front. 1, which is
-/// upright, where it says none or makes no sense.
+/// The orientation of EXIF's tag 0x112, 1 to 8, in a block of EXIF with or without "Exif" in front. 1 (upright) where
+/// the block names none, or makes no sense.
 int exif_orientation(ByteView exif);
 
 /// The size after turning.
 PictureSize turned(PictureSize stored, int orientation);
 
-/// The picture upright. Takes memory for a second one, unless the orientation is 1.
+/// Turns a picture upright. Takes memory for a second picture, unless the orientation is 1.
 Picture turned(Picture stored, int orientation);
 
 }  // namespace octavo

@@ -47,7 +47,7 @@ Result<void> check_size(PictureSize size, const PictureLimits& limits) {
   return {};
 }
 
-/// Everything that is known before a pixel is decoded.
+/// What is known of a picture before a pixel is decoded.
 struct CheckedPicture {
   FormatReader reader;
   StoredPicture stored;

@@ -28,12 +28,12 @@ struct Picture {
   std::vector<std::uint8_t> rgb = {};  // [height, width, 3]
 };
 
-/// The most that a picture may be; of its sides when it is turned as its EXIF says.
+/// The most that a picture may have; its sides are those after turning as its EXIF says.
 struct PictureLimits {
   std::size_t bytes = std::size_t{20} << 20;  // the file
   std::int64_t pixels = std::int64_t{64} << 20;
   int side = 16384;
-  int aspect = 200;                                   // the longer side by the shorter
+  int aspect = 200;                                   // the longer side divided by the shorter one
   std::size_t decode_bytes = std::size_t{512} << 20;  // the memory that decoding takes, the pixels among it
 };
 

@@ -7,13 +7,13 @@
 namespace octavo {
 namespace {
 
-/// The number of tokens along a side of so many pixels, halves to even.
+/// The number of tokens along a side of `pixels`; halves round to even.
 std::int64_t nearest_tokens(int pixels, double unit) {
   return static_cast<std::int64_t>(std::nearbyint(pixels / unit));
 }
 
-/// The nearest multiples of a token's side whose area is in the range. In double precision and in this order of
-/// operations, as the makers' processor computes it.
+/// The sides nearest to the picture's that are multiples of a token's and whose area is in the range. In double
+/// precision and in this order of operations, as the makers' processor computes it.
 PictureLayout nearest_multiples(PictureSize size, const PictureGeometry& geometry, TokenRange tokens) {
   const double unit = geometry.token_side(), area = unit * unit, pixels = static_cast<double>(size.pixels());
   const int max = std::max(tokens.max, 1), min = std::clamp(tokens.min, 1, max);

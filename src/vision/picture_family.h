@@ -16,12 +16,12 @@
 
 namespace octavo {
 
-/// Counts of an encoder's file.
+/// Sizes from an encoder's file.
 struct PictureGeometry {
-  int patch_side = 16;  // pixels
-  int merge_side = 2;   // patches that one token joins, along a side
+  int patch_side = 16;  // the side of a patch in pixels
+  int merge_side = 2;   // the number of patches along each side of one token
 
-  int token_side() const { return patch_side * merge_side; }  // pixels
+  int token_side() const { return patch_side * merge_side; }  // the side of a token in pixels
 };
 
 /// How many tokens a picture should be: a wish, which a very long picture may miss by a few.
@@ -30,8 +30,8 @@ struct TokenRange {
 };
 
 struct PictureTile {
-  PictureSize size = {};      // to which the picture is stretched
-  int rows = 0, columns = 0;  // of tokens
+  PictureSize size = {};      // the size to which the picture is scaled
+  int rows = 0, columns = 0;  // the grid of tokens
 
   int num_tokens() const { return rows * columns; }
 };
@@ -51,24 +51,26 @@ struct PictureMarkup {
 struct PictureFamily {
   std::string_view name = {};  // the projector's type in the encoder's file
   ResizeFilter filter = ResizeFilter::kBicubic;
-  // (pixel / 255 - mean) / deviation is what the encoder reads, where its file says no others.
+  // The encoder reads (pixel / 255 - mean) / deviation; its file may say other values.
   std::array<float, 3> mean = {}, deviation = {};
-  int min_tokens = 1;        // to which small pictures are enlarged
-  int usual_max_tokens = 1;  // where nobody says more
-  int most_tokens = 1;       // where a client wants every detail
+  int min_tokens = 1;        // small pictures are enlarged to so many
+  int usual_max_tokens = 1;  // the most tokens where nobody says more
+  int most_tokens = 1;       // the most tokens where a client wants every detail
   PictureMarkup markup = {};
 
-  /// How many tokens a picture has where nobody says it; bounds of the encoder's file, unless they are 0, go first.
+  /// The number of tokens that a picture has by default; the bounds of the encoder's file, unless 0, go before the
+  /// family's.
   TokenRange usual_tokens(TokenRange of_file) const;
 
-  /// The tiles of a picture of `size`, which has at least one pixel. A range whose end is below its begin is its end.
+  /// Gives the tiles of a picture of `size`, which has at least one pixel. Where the range's max is below its min, both
+  /// are the max.
   PictureLayout (*layout)(PictureSize size, const PictureGeometry& geometry, TokenRange tokens) = nullptr;
 };
 
-/// All of them.
+/// All families.
 std::span<const PictureFamily> picture_families();
 
-/// nullptr: there is none of that name.
+/// The family of that name; nullptr: there is none.
 const PictureFamily* find_picture_family(std::string_view name);
 
 }  // namespace octavo

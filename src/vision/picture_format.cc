@@ -12,7 +12,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-/// Formats that people send and that are not read.
+/// A format that people send and that is not read.
 struct RefusedFormat {
   std::string_view begin;
   std::string_view name;
@@ -37,7 +37,7 @@ constexpr RefusedFormat kRefused[] = {
     {"<svg"sv, "an SVG", kDrawAs},
 };
 
-/// The text at the begin in small letters, without a mark of its encoding and without space.
+/// The beginning of a text in small letters, without a byte order mark and without white space.
 std::string begin_of_text(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
@@ -46,7 +46,7 @@ std::string begin_of_text(std::string_view text) {
   return begin;
 }
 
-/// A container of boxes, of which the first says the format by brands of four letters.
+/// The format of a file of boxes (ISO base media), which its first box names by brands of four letters.
 RefusedFormat of_brands(std::string_view bytes) {
   const std::string_view brands = bytes.substr(8, 64);
   const auto has = [&](std::string_view brand) { return brands.find(brand) != std::string_view::npos; };

@@ -9,7 +9,8 @@
 
 namespace octavo {
 
-/// Errors (kInvalidPicture) name a known format that is not read, and a way out; of others they show the first bytes.
+/// The format of the bytes. Errors (kInvalidPicture) name a known format that is not read, with a way out; for unknown
+/// ones they show the first bytes.
 Result<PictureFormat> find_picture_format(std::span<const std::byte> bytes);
 
 }  // namespace octavo

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kFirstChunk = 8;
 
-/// The contents of the first chunk of a name; nothing where there is none.
+/// The contents of the first chunk of a name; empty where there is none.
 ByteView find_chunk(ByteView file, std::string_view name) {
   std::size_t place = kFirstChunk;
   while (place + 12 <= file.size()) {
@@ -28,8 +28,8 @@ ByteView find_chunk(ByteView file, std::string_view name) {
   return file.part(file.size());
 }
 
-/// libpng at work on a file. It ends a call that cannot go on by a jump, so nothing that wants to be destroyed is made
-/// in a function from which it is called: it lies here.
+/// Runs libpng on a file. libpng leaves a call that cannot go on by longjmp(), so a function that calls it makes no
+/// object that has a destructor: all of them are members here.
 class PngReader {
  public:
   explicit PngReader(ByteView file) : rest_(file) {}
@@ -37,7 +37,7 @@ class PngReader {
   PngReader& operator=(const PngReader&) = delete;
   ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
 
-  /// Reads what stands before the pixels of a picture of the size. False: message() says why not.
+  /// Reads what stands before the pixels of a picture of that size. False: message() says why not.
   bool begin(PictureSize size);
   /// Reads the pixels into [height, width, 3].
   bool read_pixels(std::uint8_t* rgb, PictureSize size);
@@ -72,7 +72,7 @@ void PngReader::fail(png_structp png, png_const_charp message) {
   std::longjmp(reader.jump_, 1);  // NOLINT(modernize-avoid-setjmp-longjmp): what libpng asks of this function
 }
 
-/// Chunks that no pixel is made of are passed over.
+/// Sets libpng's limits; chunks without a part in the pixels are skipped.
 void PngReader::set_limits(png_structp png, PictureSize size) {
   png_set_user_limits(png, static_cast<png_uint_32>(size.width), static_cast<png_uint_32>(size.height));
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
@@ -97,13 +97,13 @@ bool PngReader::begin(PictureSize size) {
   return true;
 }
 
-/// Three channels of 8 bits, over white.
+/// Asks libpng for three channels of 8 bits, over white.
 void PngReader::set_form() {
   const bool has_alpha =
       (png_get_color_type(png_, info_) & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(png_, info_, PNG_INFO_tRNS) != 0;
   png_set_expand(png_);
   if (has_alpha) {
-    // White has 8 bits, also where the file has 16: libpng widens it for a file that is to be narrowed.
+    // White is given in 8 bits, even where the file has 16: libpng widens it for a file that is to be narrowed.
     constexpr png_uint_16 kMost = 255;
     const png_color_16 white = {.index = 0, .red = kMost, .green = kMost, .blue = kMost, .gray = kMost};
     png_set_background_fixed(png_, &white, PNG_BACKGROUND_GAMMA_SCREEN, 0, PNG_FP_1);

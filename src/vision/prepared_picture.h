@@ -11,7 +11,7 @@
 namespace octavo {
 
 struct PreparedPicture {
-  Picture pixels = {};        // at the size at which the encoder sees it; none where only its size was asked for
+  Picture pixels = {};        // the pixels as the encoder sees them; empty where only the size was asked for
   int rows = 0, columns = 0;  // the grid of its tokens
   /// SHA-256 of the picture's file and of all that says how it is read.
   std::array<std::uint8_t, 32> digest = {};

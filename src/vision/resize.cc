@@ -45,7 +45,7 @@ Filter filter_of(ResizeFilter filter) {
   return {3, lanczos};
 }
 
-/// The values of an axis of which one value of the result is a sum.
+/// The range of an axis's values of which one value of the result is a weighted sum.
 struct Taps {
   int first;
   int count;
@@ -54,7 +54,7 @@ struct Taps {
 /// The taps and the weights of each value of the result along one axis.
 struct AxisWeights {
   std::vector<Taps> taps;             // [to]
-  std::size_t stride;                 // weights of one value, some unused
+  std::size_t stride;                 // the weights that each value has room for; some are unused
   std::vector<std::int32_t> weights;  // [to, stride]
 
   const std::int32_t* of(int value) const { return &weights[to_size(value) * stride]; }

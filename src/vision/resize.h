@@ -13,8 +13,8 @@ namespace octavo {
 
 enum class ResizeFilter : std::uint8_t { kBilinear, kBicubic, kLanczos };
 
-/// The picture, stretched to a size of at least one pixel; one that has the size already is as it was. The picture has
-/// a pixel.
+/// The picture, scaled to a size of at least one pixel; one that has this size already is returned as it is. `picture`
+/// has at least one pixel.
 Picture resize(const Picture& picture, PictureSize size, ResizeFilter filter);
 
 }  // namespace octavo

@@ -12,10 +12,10 @@
 
 namespace octavo {
 
-/// A header, as it stands in the file.
+/// What a picture's header says, before turning.
 struct StoredPicture {
   PictureSize size = {};
-  int orientation = 1;  // of EXIF
+  int orientation = 1;  // the orientation that EXIF names, 1 to 8
 };
 
 constexpr std::size_t rgb_bytes(PictureSize size) { return to_size(size.pixels()) * 3; }

@@ -47,7 +47,7 @@ Result<WebPBitstreamFeatures> features_of(ByteView bytes) {
   return features;
 }
 
-/// The chunks of a file or of a frame, one after another.
+/// Walks over the chunks of a file or of a frame, one after another.
 class ChunkWalk {
  public:
   ChunkWalk(ByteView bytes, std::size_t first) : bytes_(bytes), place_(first) {}
@@ -64,7 +64,7 @@ class ChunkWalk {
   std::size_t place_;
 };
 
-/// The contents of the first chunk of a name; nothing where there is none.
+/// The contents of the first chunk of a name; empty where there is none.
 ByteView find_chunk(ByteView file, std::string_view name) {
   for (ChunkWalk chunk(file, kFirstChunk); !chunk.is_at_end(); chunk.next())
     if (chunk.is(name)) return chunk.contents();
@@ -79,7 +79,7 @@ Frame frame_of(ByteView bytes, const WebPBitstreamFeatures& features) {
           .is_lossless = features.format != kLossy};
 }
 
-/// The first frame of an animation; libwebp decodes what is in it as it does a file.
+/// The first frame of an animation; libwebp decodes its contents as it does a file's.
 Result<Frame> first_frame(ByteView file) {
   const ByteView chunk = find_chunk(file, "ANMF"), bytes = chunk.part(16);
   OCTAVO_TRY(const WebPBitstreamFeatures features, features_of(bytes));
@@ -105,14 +105,14 @@ Result<File> open_webp(ByteView bytes) {
 
 bool is_plain(const File& file) { return file.frame.size == file.canvas && !file.frame.has_alpha; }
 
-/// Whether a file or a frame begins as one should. libwebp would also read pixels without a chunk, and a file in a
+/// Whether a file or a frame begins as it should: libwebp would also read pixels without a chunk, and a file inside a
 /// frame.
 bool begins_well(const Frame& frame) {
   const ChunkWalk chunk(frame.bytes, frame.first_chunk);
   return chunk.is("VP8 ") || chunk.is("VP8L") || chunk.is(frame.first_chunk == 0 ? "ALPH" : "VP8X");
 }
 
-/// The tables of a frame's codes.
+/// The memory that the tables of a frame's prefix codes take, in bytes.
 Result<std::size_t> table_bytes(const Frame& frame) {
   if (!begins_well(frame)) return damaged("the WebP is damaged: it does not begin as one");
   std::size_t bytes = 0;
@@ -130,7 +130,7 @@ Result<std::size_t> table_bytes(const Frame& frame) {
   return damaged("the WebP is damaged");
 }
 
-/// What libwebp takes for itself: lossless pixels, and those of a transparency beside lossy ones, are decoded whole.
+/// The memory that libwebp takes for pixels: lossless ones, and the transparency beside lossy ones, are decoded whole.
 std::size_t pixel_bytes(const File& file) {
   const std::size_t pixels = to_size(file.frame.size.pixels());
   const std::size_t own = file.frame.is_lossless ? 4 * pixels : file.frame.has_alpha ? 5 * pixels : 0;

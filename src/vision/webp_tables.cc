@@ -18,7 +18,7 @@ class BitReader {
  public:
   explicit BitReader(ByteView bytes) : bytes_(bytes) {}
 
-  /// The next bits, at most 24, the first of them the lowest.
+  /// The next `count` bits, at most 24, the first of them the lowest.
   std::uint32_t bits(int count) {
     const std::uint32_t word = bytes_.little(place_ / 8, 4) >> (place_ % 8);
     place_ += to_size(count);
@@ -32,10 +32,10 @@ class BitReader {
   std::size_t place_ = 0;
 };
 
-/// A canonical prefix code: shorter codes first, of one length by symbol.
+/// A canonical prefix code: shorter codes come first, codes of one length in the order of their symbols.
 class PrefixCode {
  public:
-  /// False: the lengths make no code.
+  /// Makes the code from the lengths. False: they make no code.
   bool assign(std::span<const std::uint8_t> lengths) {
     counts_ = {};
     symbols_.clear();
@@ -44,7 +44,7 @@ class PrefixCode {
         if (lengths[symbol] == length) symbols_.push_back(static_cast<std::uint16_t>(symbol));
       counts_[to_size(length)] = static_cast<int>(symbols_.size());
     }
-    // So far each count is of all that are no longer.
+    // So far each count includes all shorter codes.
     for (std::size_t length = kMaxCodeBits; length > 0; --length) counts_[length] -= counts_[length - 1];
     if (symbols_.size() <= 1) return !symbols_.empty();
     int free = 1;
@@ -70,7 +70,7 @@ class PrefixCode {
   std::vector<std::uint16_t> symbols_;
 };
 
-/// The lengths of a code's symbols, themselves coded. False: they are none.
+/// Reads the lengths of a code's symbols, which are themselves coded. False: they are damaged.
 bool read_lengths(BitReader& reader, std::span<std::uint8_t> lengths) {
   constexpr int kOrder[] = {17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   constexpr struct {
@@ -115,7 +115,7 @@ bool read_code(BitReader& reader, int num_symbols, PrefixCode& code) {
   return code.assign(counted) && !reader.is_past_end();
 }
 
-/// A length or a distance by its prefix.
+/// Reads a length or a distance, whose prefix is given.
 std::size_t read_number(BitReader& reader, int prefix) {
   if (prefix < 4) return to_size(prefix) + 1;
   const int extra = (prefix - 2) / 2;
@@ -126,7 +126,7 @@ struct Offset {
   int x, y;
 };
 
-/// Places before a pixel by nearness, which have the smallest distances.
+/// The places before a pixel by nearness: the smallest distances name these.
 constexpr auto kNearest = [] {
   std::array<Offset, 120> offsets = {};
   std::size_t count = 0;
@@ -147,7 +147,7 @@ std::size_t distance_of(std::size_t number, int width) {
   return to_size(std::max(y * width + x, 1));
 }
 
-/// Nothing: no picture has so many colours kept.
+/// Reads the bits of the colour cache's size. None: no picture has so large a cache.
 std::optional<int> read_cache_bits(BitReader& reader) {
   if (!reader.bit()) return 0;
   const int bits = static_cast<int>(reader.bits(4));
@@ -155,7 +155,7 @@ std::optional<int> read_cache_bits(BitReader& reader) {
   return bits;
 }
 
-/// The pixels of a picture inside, which has one group of codes.
+/// Reads a picture inside the picture, which has a single group of codes.
 class InnerPicture {
  public:
   explicit InnerPicture(PictureSize size) : size_(size), pixels_(to_size(size.pixels())) {}
@@ -202,10 +202,10 @@ class InnerPicture {
 
   PictureSize size_;
   std::vector<std::uint32_t> pixels_;
-  std::size_t count_ = 0;  // of pixels that are known
+  std::size_t count_ = 0;  // the number of pixels that are known
   std::vector<std::uint32_t> cache_;
   int cache_shift_ = 0;
-  std::array<PrefixCode, 5> codes_;  // of green and lengths, red, blue, alpha, distances
+  std::array<PrefixCode, 5> codes_;  // the codes of green and lengths, red, blue, alpha, distances
 };
 
 PictureSize squares(PictureSize size, int bits) {
@@ -215,7 +215,7 @@ PictureSize squares(PictureSize size, int bits) {
 
 bool skip_picture(BitReader& reader, PictureSize size) { return InnerPicture(size).read(reader); }
 
-/// Reads past the transforms; narrows the size where several pixels share one.
+/// Skips the transforms; makes the width smaller where several pixels share one value.
 bool skip_transforms(BitReader& reader, PictureSize& size) {
   enum : std::uint32_t { kPredictor, kColor, kSubtractGreen, kPalette };
   std::array<bool, 4> seen = {};
@@ -237,7 +237,7 @@ bool skip_transforms(BitReader& reader, PictureSize& size) {
 }
 
 std::size_t table_bytes(std::size_t num_groups, int cache_bits) {
-  const std::size_t entries = 3 * 630 + 410 + 656 + (std::size_t{1} << cache_bits);  // of 4 bytes
+  const std::size_t entries = 3 * 630 + 410 + 656 + (std::size_t{1} << cache_bits);  // entries of 4 bytes
   constexpr std::size_t kGroup = 640;
   return num_groups * (entries * 4 + kGroup);
 }
@@ -262,7 +262,7 @@ std::optional<std::size_t> lossless_table_bytes(ByteView chunk) {
   BitReader reader(chunk);
   if (reader.bits(8) != kSignature) return std::nullopt;
   const int width = static_cast<int>(reader.bits(14)) + 1, height = static_cast<int>(reader.bits(14)) + 1;
-  reader.bits(1 + 3);  // transparency, version
+  reader.bits(1 + 3);  // the bits of transparency and version
   return table_bytes(reader, {width, height});
 }
 

@@ -13,11 +13,11 @@
 
 namespace octavo {
 
-/// The most memory for the tables of a chunk "VP8L". Nothing: it is damaged.
+/// The most memory for the tables of a chunk "VP8L", in bytes. None: the chunk is damaged.
 std::optional<std::size_t> lossless_table_bytes(ByteView chunk);
 
-/// The most memory for the tables of a chunk "ALPH", the transparency of a lossy picture of a size. Nothing: it is
-/// damaged.
+/// The most memory for the tables of a chunk "ALPH", the transparency of a lossy picture of `size`, in bytes. None: the
+/// chunk is damaged.
 std::optional<std::size_t> alpha_table_bytes(ByteView chunk, PictureSize size);
 
 }  // namespace octavo

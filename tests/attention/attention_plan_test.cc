@@ -105,6 +105,7 @@ struct Outcome {
 
 /// The positions begin <= p < end.
 std::pair<int, int> seen_by(const AttentionReach& reach, int position, int num_tokens) {
+  if (reach.is_chunked) return {position / reach.window * reach.window, position + 1};
   const int side = reach.is_causal ? reach.window - 1 : reach.window / 2;
   return {reach.window > 0 ? std::max(0, position - side) : 0, reach.is_causal ? position + 1
                                                                : reach.window == 0
@@ -251,9 +252,17 @@ TEST(AttentionPlan, StepsOfOthersComeInTheMidstOfATextsAttention) {
 }
 
 TEST(AttentionPlan, EveryQueryMeetsEveryPositionOnce) {
-  for (const int window : {0, 1, 200, 700})
+  const AttentionReach reaches[] = {{},
+                                    {.window = 1},
+                                    {.window = 200},
+                                    {.window = 700},
+                                    {.window = 1, .is_chunked = true},
+                                    {.window = 256, .is_chunked = true},
+                                    {.window = 310, .is_chunked = true},
+                                    {.window = 5000, .is_chunked = true}};
+  for (const AttentionReach& reach : reaches)
     for (const int threads : {1, 3}) {
-      SCOPED_TRACE(::testing::Message() << window << ' ' << threads);
+      SCOPED_TRACE(::testing::Message() << reach.window << ' ' << reach.is_chunked << ' ' << threads);
       std::vector<Rows> sequences = {decode_row(1, 16, 0, 1000),    decode_row(300, 16, 0, 1100),
                                      decode_row(900, 16, 40, 1200), decode_row(2000, 16, 40, 1300),
                                      decode_row(641, 16, 40, 1500), decode_row(256, 16, 16, 1600)};
@@ -264,7 +273,7 @@ TEST(AttentionPlan, EveryQueryMeetsEveryPositionOnce) {
       sequences.push_back({blocks_from(2100, 40), 600, 5});   // few rows
       sequences.push_back({blocks_from(2000, 20), 300, 10});  // of another prompt's blocks
       const Outcome outcome = run_plan({.num_heads = 6, .num_kv_heads = 2, .k_dim = 3, .v_dim = 3, .max_rows = 404},
-                                       sequences, {.window = window}, 16, threads);
+                                       sequences, reach, 16, threads);
       EXPECT_EQ(outcome.bytes, outcome.tokens_loaded * kTokenBytes);
     }
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -33,7 +34,7 @@ TEST(CpuInfo, UnknownAndMissingLevelsAreErrorsThatListTheOthers) {
   }
 }
 
-// A build with OCTAVO_ISA_LEVELS=native has one level.
+// A build with OCTAVO_ISA_LEVELS=native has one level, or amx with avx512vnni.
 TEST(CpuInfo, ALevelThatWasNotBuiltIsAnErrorThatSaysHowToBuildIt) {
   const IsaLevels levels{.built = {IsaLevel::kAvx512Vnni},
                          .processor = {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvx512Vnni}};
@@ -53,6 +54,58 @@ TEST(CpuInfo, ABuildForAnotherProcessorIsAnErrorAndNoCrash) {
   EXPECT_EQ(parse_isa("auto", levels).error().message,
             "this build has the instruction sets: avx512vnni, and this processor: scalar, avx2; configure it with "
             "-DOCTAVO_ISA_LEVELS=all for every level");
+}
+
+/// The answers of a processor and a system, in their order, and how many questions were asked.
+struct TileAnswers {
+  inline static std::array<bool, 3> answers;
+  inline static int asked;
+
+  template <int I>
+  static bool answer() {
+    ++asked;
+    return answers[I];
+  }
+  static TileSupport with(std::array<bool, 3> given) {
+    answers = given;
+    asked = 0;
+    return tile_support_of({.has_instructions = &answer<0>, .saves_state = &answer<1>, .is_permitted = &answer<2>});
+  }
+};
+
+TEST(CpuInfo, TilesNeedTheProcessorItsStateAndPermissionWhichIsAskedForLast) {
+  EXPECT_EQ(TileAnswers::with({false, true, true}), TileSupport::kNoInstructions);
+  EXPECT_EQ(TileAnswers::asked, 1);
+  EXPECT_EQ(TileAnswers::with({true, false, true}), TileSupport::kNoState);
+  EXPECT_EQ(TileAnswers::asked, 2);
+  EXPECT_EQ(TileAnswers::with({true, true, false}), TileSupport::kNoPermission);
+  EXPECT_EQ(TileAnswers::with({true, true, true}), TileSupport::kUsable);
+  EXPECT_EQ(TileAnswers::asked, 3);
+}
+
+TEST(CpuInfo, WhereTilesAreMissingTheErrorSaysWhatIsAndAutoDoesWithout) {
+  const std::vector<IsaLevel> without = {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvx512Vnni};
+  const auto message = [&](TileSupport support) {
+    const IsaLevels levels{.built = {IsaLevel::kAvx512Vnni, IsaLevel::kAmx}, .processor = without, .tiles = support};
+    EXPECT_EQ(parse_isa("auto", levels), IsaLevel::kAvx512Vnni);
+    return parse_isa("amx", levels).error().message;
+  };
+  EXPECT_THAT(message(TileSupport::kNoInstructions),
+              HasSubstr("'amx' is not supported here: the processor has no amx"));
+  EXPECT_THAT(message(TileSupport::kNoState), HasSubstr("does not save the state of tiles"));
+  EXPECT_THAT(message(TileSupport::kNoPermission), HasSubstr("the system refused this process the use of tiles"));
+
+  IsaLevels all{.built = {IsaLevel::kAvx512Vnni, IsaLevel::kAmx}, .processor = without};
+  all.processor.push_back(IsaLevel::kAmx);
+  EXPECT_EQ(parse_isa("auto", all), IsaLevel::kAmx);
+  EXPECT_EQ(parse_isa("amx", all), IsaLevel::kAmx);
+}
+
+TEST(CpuInfo, TilesHaveTheBitsOfTheLevelWithoutThem) {
+  for (int i = 0; i < kNumIsaLevels; ++i) {
+    const auto level = static_cast<IsaLevel>(i);
+    EXPECT_EQ(level_of_bits(level), level == IsaLevel::kAmx ? IsaLevel::kAvx512Vnni : level);
+  }
 }
 
 TEST(CpuInfo, TheTestsBuildHasEveryLevelOfItsArchitecture) {

@@ -18,6 +18,14 @@ def rounds(*pairs, limit=1000.0):
             for ours, theirs in pairs]
 
 
+class Builder(unittest.TestCase):
+    def test_the_report_says_which_compiler_built_llama_cpp_where_that_is_known(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(compare.built_by(pathlib.Path(folder)), [])
+            pathlib.Path(folder, "built_by").write_text("llama.cpp was built by clang 19.\n", encoding="utf-8")
+            self.assertEqual(compare.built_by(pathlib.Path(folder)), ["llama.cpp was built by clang 19."])
+
+
 class Figures(unittest.TestCase):
     def test_the_ratio_is_the_median_of_the_rounds_ratios(self):
         f = report.figures(FILE, FILE.rows[0], rounds((100, 50), (60, 20), (90, 90)), avx2=False)

@@ -405,6 +405,20 @@ TEST(Info, ShortConvolutionsAndTheirStateAreTold) {
   EXPECT_EQ(json.at("memory").at("recurrent_bytes").to_number<int>(), 3 * 64 * 4);
 }
 
+TEST(Info, ALatentAndWhatHeadsMakeOfItAreTold) {
+  for (const char* arch : {"deepseek2", "minicpm3"}) {
+    const TempFile file(test::TinyModel{.arch = arch}.bytes(), ".gguf");
+    CliRun text;
+    ASSERT_EQ(text.run({"info", file.path().string()}), 0) << text.err.str();
+    EXPECT_THAT(text.out.str(), HasSubstr("64 numbers of a token, and 16 rotated ones, are the keys of 4 heads of 48, "
+                                          "and their values of 24"));
+    CliRun cli;
+    const auto json = json_of(cli, {file.path().string(), "--context", "16"});
+    // Two layers: 80 numbers of K and 64 of V, and their 3 scales.
+    EXPECT_EQ(json.at("memory").at("kv_bytes").to_number<int>(), 16 * 2 * (80 + 64 + 3) * 2);
+  }
+}
+
 TEST(Info, TheLargestContextThatFitsHereIsTold) {
   const TempFile file(small_model().bytes());
   const auto opened = open_model(file.path());

@@ -93,6 +93,19 @@ TEST(ServeOptions, PicturesHaveTheirBounds) {
   EXPECT_TRUE(parsed({"--max-body-size", "1MiB"}).second);
 }
 
+/// A folder of its own to work in, so that values that are taken as paths leave nothing behind.
+class WorkingFolder {
+ public:
+  WorkingFolder() { std::filesystem::current_path(folder_.path()); }
+  ~WorkingFolder() { std::filesystem::current_path(before_); }
+  WorkingFolder(const WorkingFolder&) = delete;
+  WorkingFolder& operator=(const WorkingFolder&) = delete;
+
+ private:
+  const std::filesystem::path before_ = std::filesystem::current_path();
+  const test::TempFolder folder_;
+};
+
 /// What `octavo serve` has against a file of options with this line, which stands in a section or above all; empty:
 /// nothing, and it looked for the models that are named.
 std::string complaint(const std::string& section, const std::string& name, const std::string& value) {
@@ -108,6 +121,7 @@ std::string complaint(const std::string& section, const std::string& name, const
 }
 
 TEST(ModelSections, HaveTheOptionsOfTheCommandLineThatAreAboutOneModelWithTheirBounds) {
+  const WorkingFolder folder;
   test::CliRun cli;
   Context context = cli.context();
   Program program;

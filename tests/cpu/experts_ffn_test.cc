@@ -44,7 +44,8 @@ struct Matrices : StoredWeights {
   }
 };
 
-enum class Kind : std::uint8_t { kPlain, kBiased, kShared };  // as Mixtral's; as gpt-oss's; as Qwen 3.5's
+// As Mixtral's; as gpt-oss's; as Qwen 3.5's; with weights in front of the experts, as Llama 4's.
+enum class Kind : std::uint8_t { kPlain, kBiased, kShared, kWeighed };
 
 /// One layer of a model, and the rows of a step.
 class Mixture {
@@ -70,6 +71,7 @@ class Mixture {
            .shared_gate = {}};
     if (kind == Kind::kBiased) add_biases();
     if (kind == Kind::kShared) add_shared();
+    spec_.weighs_inputs = kind == Kind::kWeighed;
     config_.layers.resize(1);
     config_.layers[0].feed_forward = spec_;
     stream_ = std::make_unique<ResidualStream>(fixture_.context, kWidth, kWidth,
@@ -121,8 +123,12 @@ class Mixture {
     double sum = 0;
     for (const int expert : order) sum += std::exp(scores[to_size(expert)]);
     for (const int expert : order) {
-      const std::vector<double> result = result_of(expert, h);
-      for (std::size_t i = 0; i < kWidth; ++i) out[i] += std::exp(scores[to_size(expert)]) / sum * result[i];
+      const double weight = std::exp(scores[to_size(expert)]) / sum;
+      std::vector<double> read = h;
+      if (spec_.weighs_inputs)
+        for (double& value : read) value *= weight;
+      const std::vector<double> result = result_of(expert, read);
+      for (std::size_t i = 0; i < kWidth; ++i) out[i] += (spec_.weighs_inputs ? 1 : weight) * result[i];
     }
     if (spec_.shared_width > 0) add_shared_result(h, out);
     return out;
@@ -235,6 +241,11 @@ TEST(ExpertsFfn, OneThatComputesEveryRowIsAddedTimesTheSigmoidOfItsGate) {
   for (const int rows : {1, 9}) expect_as_defined(DType::kQ8_0, 96, rows, 0.12, Kind::kShared);
 }
 
+TEST(ExpertsFfn, WeightsMayMultiplyWhatExpertsRead) {
+  for (const int rows : {1, 2, 9, 40}) expect_as_defined(DType::kF32, 96, rows, 5e-5, Kind::kWeighed);
+  for (const int rows : {1, 9}) expect_as_defined(DType::kQ8_0, 96, rows, 0.08, Kind::kWeighed);
+}
+
 void expect_same_bits(DType type, Kind kind) {
   Mixture one(type, 96, 40, 1, kind);
   const std::vector<float> x = random_floats(40 * kWidth, 7), together = one.run(x);
@@ -255,7 +266,7 @@ void expect_same_bits(DType type, Kind kind) {
 
 TEST(ExpertsFfn, ARowHasItsBitsAloneInAnyCompanyAndOnAnyThreads) {
   for (const DType type : {DType::kF32, DType::kQ8_0})
-    for (const Kind kind : {Kind::kPlain, Kind::kBiased, Kind::kShared}) expect_same_bits(type, kind);
+    for (const Kind kind : {Kind::kPlain, Kind::kBiased, Kind::kShared, Kind::kWeighed}) expect_same_bits(type, kind);
 }
 
 TEST(ExpertsFfn, MoreRowsThanAreGroupedTogetherAreOnesLikeTheOthers) {

@@ -61,7 +61,8 @@ class GatedProductOf : public testing::TestWithParam<IsaLevel> {
   QuantizedRows int8_;
 };
 INSTANTIATE_TEST_SUITE_P(Levels, GatedProductOf,
-                         testing::Values(IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvxVnni, IsaLevel::kAvx512Vnni),
+                         testing::Values(IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvxVnni, IsaLevel::kAvx512Vnni,
+                                         IsaLevel::kAmx),
                          [](const auto& param) { return std::string(isa_name(param.param)); });
 
 void GatedProductOf::expect_bits_of_the_parts(const WeightMatrix& gate, const WeightMatrix& up, int rows, int threads) {

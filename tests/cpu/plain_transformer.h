@@ -79,6 +79,7 @@ class PlainTransformer {
     if (const auto* spec = std::get_if<MambaSpec>(&config_.layer(index).mixer))
       return scanned(*spec, w, std::get<MambaWeights>(w.mixer), x);
     const AttentionSpec& spec = *config_.layer(index).attention();
+    if (spec.latent) return mixed_by_latent(spec, w, x);
     const auto& a = std::get<AttentionWeights>(w.mixer);
     keys_.resize(weights_.layers.size());
     values_.resize(weights_.layers.size());
@@ -155,6 +156,49 @@ class PlainTransformer {
       apart.second.insert(apart.second.end(), at + share, at + 2 * share);
     }
     return apart;
+  }
+
+  /// Results of multi-head latent attention, all rows from position 0 on: keys and values of each head are made of the
+  /// latent (DeepseekV2Attention of transformers).
+  Rows mixed_by_latent(const AttentionSpec& spec, const LayerWeights& w, const Rows& x) const {
+    const LatentSpec& l = *spec.latent;
+    const auto& a = std::get<AttentionWeights>(w.mixer);
+    AttentionSpec of_heads = spec, of_turned = spec;
+    of_heads.latent = of_turned.latent = {};
+    of_heads.num_kv_heads = spec.num_heads;
+    of_heads.head_dim = l.q_dim();
+    of_heads.value_dim = l.value_dim;
+    of_turned.head_dim = l.rotated_dim;
+    const auto turn = [&](std::size_t position, Row& row, int first) {
+      Row part(row.begin() + first, row.begin() + first + l.rotated_dim);
+      prepare_heads(of_turned, nullptr, position, part);
+      std::ranges::copy(part, row.begin() + first);
+    };
+    Rows k, v, out;
+    for (std::size_t position = 0; position < x.size(); ++position) {
+      const Row h = input(x[position], w.mixer_norm, w.mixer_norm_bias);
+      Row latent = product(a.k, h);
+      turn(position, latent, l.rank);
+      const Row shared(latent.begin() + l.rank, latent.end());
+      latent = norm(Row(latent.begin(), latent.begin() + l.rank), a.latent.norm);
+      k.emplace_back();
+      v.emplace_back();
+      for (int head = 0; head < spec.num_heads; ++head) {
+        Row key(static_cast<std::size_t>(l.plain_dim), 0.0);
+        for (std::int64_t r = 0; r < l.rank; ++r) {
+          const Row weights = row_of(a.latent.keys.of(head), r);
+          for (std::size_t i = 0; i < key.size(); ++i) key[i] += weights[i] * latent[static_cast<std::size_t>(r)];
+        }
+        key.insert(key.end(), shared.begin(), shared.end());
+        k.back().insert(k.back().end(), key.begin(), key.end());
+        const Row value = product(a.latent.values.of(head), latent);
+        v.back().insert(v.back().end(), value.begin(), value.end());
+      }
+      Row q = product(a.q, l.q_rank > 0 ? norm(product(a.latent.q_down, h), a.latent.q_norm) : h);
+      for (int head = 0; head < spec.num_heads; ++head) turn(position, q, head * l.q_dim() + l.plain_dim);
+      out.push_back(product(a.o, attend(of_heads, nullptr, q, k, v, position)));
+    }
+    return out;
   }
 
   /// Results of a gated delta net, all rows from position 0 on.
@@ -326,7 +370,7 @@ class PlainTransformer {
     const auto dim = static_cast<std::size_t>(spec.head_dim),
                half = static_cast<std::size_t>(spec.rope.num_rotated / 2);
     if (head_norm != nullptr && spec.qk_norm_is_whole) heads = norm(heads, head_norm);
-    const bool of_each = head_norm != nullptr && !spec.qk_norm_is_whole;
+    const bool of_each = (head_norm != nullptr || spec.qk_norm_is_plain) && !spec.qk_norm_is_whole;
     for (std::size_t begin = 0; begin < heads.size(); begin += dim) {
       Row head(heads.begin() + static_cast<std::ptrdiff_t>(begin),
                heads.begin() + static_cast<std::ptrdiff_t>(begin + dim));
@@ -361,7 +405,8 @@ class PlainTransformer {
   static double score_scale(const AttentionSpec& spec, std::size_t position) {
     const auto scale = static_cast<double>(spec.scale);
     if (!spec.temperature) return scale;
-    const double steps = std::floor(static_cast<double>(position) / spec.temperature->length);
+    const double steps = std::floor(static_cast<double>(position + static_cast<std::size_t>(spec.temperature->offset)) /
+                                    spec.temperature->length);
     return scale * (1 + spec.temperature->slope * std::log(1 + steps));
   }
 
@@ -370,7 +415,9 @@ class PlainTransformer {
     const auto dim = static_cast<std::size_t>(spec.head_dim), v_dim = static_cast<std::size_t>(spec.v_dim());
     const auto shared = static_cast<std::size_t>(spec.num_heads / spec.num_kv_heads);
     const auto window = static_cast<std::size_t>(spec.window);
-    const std::size_t first = window == 0 || position < window ? 0 : position - window + 1;
+    const std::size_t first = spec.is_chunked                    ? position / window * window
+                              : window == 0 || position < window ? 0
+                                                                 : position - window + 1;
     Row out(static_cast<std::size_t>(spec.result_width()), 0.0);
     for (std::size_t head = 0; head < static_cast<std::size_t>(spec.num_heads); ++head) {
       const std::size_t at = head * dim, kv_at = head / shared * dim;
@@ -389,9 +436,12 @@ class PlainTransformer {
     return out;
   }
 
-  static double activated(Activation activation, double x, double up) {
+  static double activated(Activation activation, double x, double up, float limit = 0) {
+    const auto most = static_cast<double>(limit);
+    if (limit > 0) return std::min(x * sigmoid(x), most) * std::clamp(up, -most, most);  // Step3p7MLP of transformers
     if (activation == Activation::kSilu) return x * sigmoid(x) * up;
     if (activation == Activation::kSquaredRelu) return std::max(x, 0.0) * std::max(x, 0.0) * up;
+    if (activation == Activation::kGelu) return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)) * up;
     if (activation == Activation::kGeluTanh)
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) * up;
     x = std::min(x, 7.0);  // GptOssExperts of transformers
@@ -453,17 +503,17 @@ class PlainTransformer {
   }
 
   static Row dense(const DenseFfnSpec& spec, const DenseFfnWeights& w, const Row& h) {
-    if (spec.activation != Activation::kXielu) return gated_product(w, spec.activation, h);
+    if (spec.activation != Activation::kXielu) return gated_product(w, spec.activation, h, spec.limit);
     Row gated = product(w.gate, h);
     for (double& value : gated) value = xielu(spec.xielu, value);
     return product(w.down, gated);
   }
 
-  static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h) {
+  static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h, float limit) {
     Row gated = product(w.gate, h), up = w.up.rows > 0 ? product(w.up, h) : Row(gated.size(), 1.0);
     add_bias(gated, w.gate_bias);
     add_bias(up, w.up_bias);
-    for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(activation, gated[i], up[i]);
+    for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(activation, gated[i], up[i], limit);
     Row out = product(w.down, gated);
     add_bias(out, w.down_bias);
     return out;
@@ -483,10 +533,11 @@ class PlainTransformer {
                   ? norm(mixture(*experts, w, norm(x, w.router_norm), norm(x, w.experts_norm)), w.post_experts_norm)
                   : mixture(*experts, w, h, h);
     if (experts->shared_width == 0) return out;
-    Row shared = gated_product(w.shared, experts->activation, h);
+    Row shared = gated_product(w.shared, experts->activation, h, experts->shared_limit);
     if (experts->shared_is_gated)  // Qwen3_5MoeSparseMoeBlock
       for (double& value : shared) value *= sigmoid(product(w.shared_gate, h)[0]);
     add(out, experts->own_norms ? norm(shared, w.post_shared_norm) : shared);
+    scale(out, experts->sum_scale);
     return out;
   }
 
@@ -525,14 +576,18 @@ class PlainTransformer {
     Row scores = product(w.router, of_router);
     add_bias(scores, w.router_bias);
     Row out(h.size(), 0.0);
-    for (const auto& [i, weight] : choose(spec.router, w, std::move(scores), spec.num_chosen)) {
+    for (const auto& [i, chosen] : choose(spec.router, w, std::move(scores), spec.num_chosen)) {
+      Row read = h;
+      if (spec.weighs_inputs)  // Llama4TextMoe
+        for (double& x : read) x *= chosen;
+      const double weight = spec.weighs_inputs ? 1 : chosen;
       Row result = gated_product({.gate = w.gate.of(i),
                                   .up = w.up.of(i),
                                   .down = w.down.of(i),
                                   .gate_bias = w.gate.bias_of(i),
                                   .up_bias = w.up.bias_of(i),
                                   .down_bias = w.down.bias_of(i)},
-                                 spec.activation, h);
+                                 spec.activation, read, spec.limit);
       for (double& x : result) x *= weight * static_cast<double>(result_scale_of(w, i));
       add(out, result);
     }

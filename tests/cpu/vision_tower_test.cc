@@ -135,8 +135,8 @@ TEST(VisionTower, PortableBitsAreTheSameOnEveryLevel) {
   for (const TinyTower& made : {TinyTower{.type = DType::kQ8_0}, TinyTower::odd()}) {
     const Picture picture = made.picture(6, 10);
     Floats expected;
-    for (const IsaLevel level :
-         {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvxVnni, IsaLevel::kAvx512Vnni, IsaLevel::kNeon}) {
+    for (const IsaLevel level : {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvxVnni, IsaLevel::kAvx512Vnni,
+                                 IsaLevel::kAmx, IsaLevel::kNeon}) {
       const KernelTable* kernels = kernels_of_level(level, Bits::kPortable);
       if (kernels == nullptr) continue;
       const Floats found = LoadedTower(made, 2, *kernels, Math(Bits::kPortable)).encode(picture);

@@ -25,6 +25,7 @@ OTHER_KEY = "another-key-of-the-record-0123"
 # Texts of numbers and ids that are no part of what is recorded, as (pattern, what stands for it).
 MASKS = [(re.compile(pattern), mask) for pattern, mask in (
     (re.escape(str(support.TEST_DATA)), "TEST_DATA"),
+    (r'("system_fingerprint":)"[^"]*"(,"seed":)\d+', r'\1"FINGERPRINT"\2"SEED"'),
     (r'("system_fingerprint":)"[^"]*"', r'\1"FINGERPRINT"'),
     (r'("(?:created|created_at|completed_at|expires_at|modified_at)":)(?:\d+(?:\.\d+)?|"(?!9999)[^"]*")', r'\1"TIME"'),
     (r'("[a-z_]*(?:_ms|_per_second|_duration|duration_s)":)-?[\d.e+-]+', r'\1"TIME"'),

@@ -47,7 +47,7 @@ MIXTURES = {
     "gemma4 with experts": ("tiny-gemma4-experts", {"types": ("Q8_0", "Q4_K"), "window": 19}),
 }
 # Levels whose order of sums the card has; portable bits have one order for all.
-ORDERS = [("--isa", level) for level in support.supported_isa_levels() if level in ("avx2", "avxvnni", "avx512vnni")]
+ORDERS = [("--isa", level) for level in support.supported_isa_levels() if level in ("avx2", "avxvnni", "avx512vnni", "amx")]
 ORDERS.append(("--bits", "portable"))
 
 

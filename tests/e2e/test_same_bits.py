@@ -94,14 +94,40 @@ class SameBits(unittest.TestCase):
         self.check(support.few_words_model("tiny-minicpm-longrope", types=("Q8_0",)))
 
     def test_routers_by_sigmoids_with_biases_and_groups(self):
-        for shape in ("tiny-glm4moe", "tiny-glm4moe-groups", "tiny-ernie-moe", "tiny-hy-v3"):
+        for shape in ("tiny-glm4moe", "tiny-glm4moe-groups", "tiny-ernie-moe", "tiny-hy-v3", "tiny-ling"):
             self.check(support.few_words_model(shape, types=("Q4_K", "Q8_0")))
+
+    def test_chunks_and_heads_by_layer(self):
+        for shape in ("tiny-llama4", "tiny-llama4-dense", "tiny-step35"):
+            self.check(support.few_words_model(shape, types=("Q4_K", "Q8_0"), window=19))
 
     def test_mixtures_with_windows(self):
         self.check(support.few_words_model("tiny-mellum", types=("Q4_K", "Q8_0"), window=19))
 
     def test_value_heads_by_key_head(self):
         self.check(support.few_words_model("tiny-qwen3next", types=("Q8_0", "Q4_K", "F16")))
+
+    def test_latent_attention(self):
+        for shape in ("tiny-deepseek2", "tiny-minicpm3"):
+            model = support.few_words_model(shape, types=("Q4_K", "Q8_0", "F16"))
+            self.check(model)
+            ids = support.english_ids(model, NUM_IDS // 2)
+            packed = support.logits(model, ids)
+            for args in ((), ("--threads", 3, "--chunk", 7), ("--threads", 1, "--chunk", 1)):
+                with self.subTest(model=model.name, args=args):
+                    self.assertEqual(packed.tobytes(), support.logits(model, ids, "--no-repack", *args).tobytes())
+        for kv_type in ("f16", "q8_0"):
+            self.check(support.few_words_model("tiny-deepseek2-v3", types=("Q8_0", "Q4_K")), "--kv-type", kv_type)
+
+    def test_products_of_heads_in_one_tensor_are_those_in_two(self):
+        """Of float weights: blocks of quantized ones lie along the other dimension."""
+        for weights in ("F32", "F16"):
+            apart, joint = (support.few_words_model("tiny-deepseek2" + form, types=(weights,)) for form in ("", "-joint"))
+            ids = support.english_ids(apart, NUM_IDS // 2)
+            for args in ((), ("--no-repack",)):
+                with self.subTest(weights=weights, args=args):
+                    self.assertEqual(support.logits(apart, ids, *args).tobytes(),
+                                     support.logits(joint, ids, *args).tobytes())
 
     def test_squares_of_what_is_positive(self):
         self.check(support.few_words_model("tiny-arcee", types=("Q4_K", "Q6_K")))
@@ -110,6 +136,16 @@ class SameBits(unittest.TestCase):
         model = support.few_words_model("tiny-muse-glimmer", types=("Q4_K", "Q6_K"), window=19)
         self.check(model)
         self.check(model, "--no-repack")
+
+    def test_gates_by_softplus_and_heads_that_differ_by_layer(self):
+        self.check(support.few_words_model("tiny-laguna", types=("Q4_K", "Q8_0"), window=19, yarn=4.0))
+        self.check(support.few_words_model("tiny-laguna-elements", types=("Q8_0",), window=0))
+
+    def test_a_mean_of_two_feed_forwards(self):
+        self.check(support.few_words_model("tiny-north", types=("Q4_K", "Q8_0"), window=19))
+
+    def test_rotations_of_windowed_layers(self):
+        self.check(support.few_words_model("tiny-spark", types=("Q4_K", "Q6_K"), window=19))
 
     def test_norms_with_biases(self):
         self.check(support.few_words_model("tiny-starcoder2", types=("Q4_K", "Q6_K")))
@@ -195,7 +231,7 @@ class SameBits(unittest.TestCase):
         """Two of the ways to compute them for each shape and type: each shape and each type meets all four."""
         shapes = (("tiny-llama", {}), ("tiny-gemma3", {"window": 19}), ("tiny-gemma4", {"window": 19}),
                   ("tiny-olmo2", {"window": 19}), ("tiny-cohere2", {"window": 19}),
-                  ("tiny-muse-glimmer", {"window": 19}))
+                  ("tiny-muse-glimmer", {"window": 19}), ("tiny-laguna", {"window": 19}))
         for (i, (shape, window)), (j, kv_type) in itertools.product(enumerate(shapes),
                                                                     enumerate(("f32", "f16", "bf16", "q8_0", "i16"))):
             with self.subTest(shape=shape, kv_type=kv_type):

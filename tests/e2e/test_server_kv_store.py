@@ -175,9 +175,9 @@ class Verified(Stored):
         """Changes a byte of the first block, and makes all checksums right."""
         data = bytearray(path.read_bytes())
         groups, header_bytes = struct.unpack_from("<IQ", data, 12)
-        first, end, _, block_size = struct.unpack_from("<IIQI", data, 80)
-        block_bytes = struct.unpack_from("<Q", data, 112)[0]
-        checksums = 104 + 16 * groups + (end - first) * (16 + 4 * block_size)
+        first, end, _, block_size, _, num_given = struct.unpack_from("<IIQIII", data, 80)
+        block_bytes = struct.unpack_from("<Q", data, 120)[0]
+        checksums = 112 + 16 * groups + (end - first) * (16 + 4 * block_size) + 44 * num_given
         data[header_bytes + block_bytes // 2] ^= 1
         block = bytes(data[header_bytes:header_bytes + block_bytes])
         struct.pack_into("<Q", data, checksums, xxhash.xxh3_64_intdigest(block))
@@ -190,7 +190,8 @@ class Verified(Stored):
                 model, runs = self.written(shape)
                 code, said = self.verify(model, "--sample", "0")
                 self.assertEqual(code, 0, said)
-                self.assertRegex(said, r"files: compared [1-9]\d* of \d+, damaged 0, without their beginning 0, not computed 0")
+                self.assertRegex(said, r"files: compared [1-9]\d* of \d+, damaged 0, without their beginning 0, with pictures 0, "
+                                 r"not computed 0")
                 self.assertRegex(said, r"blocks: compared [1-9]\d*, different 0")
 
     def test_one_bit_that_no_checksum_tells_is_found(self):

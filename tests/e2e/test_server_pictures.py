@@ -128,6 +128,25 @@ class Bits(Seeing):
                 for i in range(1, 8, 2):
                     self.assertEqual(bits[i], expected)
 
+    def test_what_a_killed_server_kept_has_the_same_bits_and_encodes_nothing(self):
+        for name in NAMES:
+            with self.subTest(name):
+                store = ("--kv-store", self.folder / f"store-{name}", "--kv-store-min", "0", "--kv-store-cpu", "100")
+                large = png(np.full((320, 320, 3), 77, np.uint8))  # 100 tokens
+                question = self.question([large, self.pictures[0]], ["A" * 20, "B" * 20, "C" * 20])
+                with self.server(*store, name=name) as server:
+                    expected, _ = self.ask(server, question)
+                    server.wait_until(lambda: server.metrics()["octavo:kv_store_writes_total"] >= 1)
+                    server.process.kill()
+                with self.server(*store, name=name) as server:
+                    bits, answer = self.ask(server, question)
+                    self.assertEqual(bits, expected)
+                    self.assertGreaterEqual(answer["usage"]["prompt_tokens_details"]["stored_tokens"], 128)
+                    self.assertEqual(server.metrics()["octavo:pictures_encoded_total"], 0)
+                    other = self.question([self.pictures[1], self.pictures[0]], ["A" * 20, "B" * 20, "C" * 20])
+                    _, answer = self.ask(server, other)
+                    self.assertLess(answer["usage"]["prompt_tokens_details"].get("stored_tokens", 0), 32)
+
     def test_a_raw_prompt_of_the_same_text_has_the_same_bits(self):
         mark = "<|vision_start|><|image_pad|><|vision_end|>"
         data = [base64.b64encode(picture).decode() for picture in self.pictures]
@@ -217,6 +236,9 @@ class Found(Seeing):
         options = ("--chat-template-file", self.folder / "template.jinja", "--image-min-tokens", "1")
         with Server(*options, model=folder / "model-F32.gguf") as server:
             self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+            told = [line for line in server.messages().splitlines() if "passed over" in line]
+            self.assertEqual(len(told), 1, "another model's is no news")
+            self.assertIn("mmproj-damaged-F32.gguf", told[0])
         (folder / "mmproj-F16.gguf").symlink_to(self.towers["tiny-qwen35"])
         with Server(*options, model=folder / "model-F32.gguf") as server:
             self.assertTrue(json.loads(server.get("/props")[2])["modalities"]["vision"])
@@ -282,6 +304,17 @@ class Folders(Seeing):
             with Server(*args, "--chat-template-file", self.folder / "template.jinja", model=folder) as server:
                 self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
                 self.ask(server, [{"role": "user", "content": [text_part("A")]}])
+                self.assertNotIn("passed over", server.messages())
+
+    def test_a_damaged_encoder_in_a_folder_is_told_and_the_text_is_read(self):
+        folder = self.write_folder("tiny-qwen35")
+        config = json.loads((folder / "config.json").read_text())
+        config["vision_config"]["depth"] = "two"
+        (folder / "config.json").write_text(json.dumps(config))
+        with Server("--chat-template-file", self.folder / "template.jinja", model=folder) as server:
+            self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+            self.ask(server, [{"role": "user", "content": [text_part("A")]}])
+            self.assertRegex(server.messages(), "an encoder of pictures was passed over: .*depth")
 
     def test_convert_writes_either_or_both_and_quantize_makes_encoders_smaller(self):
         folder, out = self.write_folder("tiny-qwen3vl"), self.folder / "converted"

@@ -8,6 +8,7 @@ import oracle
 import oracle_model
 import rounded_oracle
 import support
+from gguf_file import GgufFile
 
 NUM_IDS = 24 if support.SANITIZED else 80
 F32 = ("F32",)
@@ -19,6 +20,9 @@ MAX_KL = 2e-3
 # convolution multiplies three rows that are rounded.
 MAX_KL_OF_HYBRIDS = 7e-3
 MAX_KL_OF_PASSES = 3e-3  # of layers that run three times, each time with their rounding; llama.cpp's is 4.7e-3
+# Of gates behind attention, which multiply what rounding has moved by what it moves; and of random groups of experts, of
+# which it chooses others.
+MAX_KL_OF_GATES = 3e-3
 TYPES = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
          "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "Q1_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S",
          "IQ1_S", "IQ1_M", "NVFP4", "Q2_0")
@@ -182,12 +186,31 @@ class FloatWeights(Truth):
             with self.subTest(shape=shape):
                 self.check_exact(support.few_words_model(shape, types=F32))
 
+    def test_llama4_with_chunks_shorter_than_the_text_and_weights_of_what_experts_read(self):
+        for shape in ("tiny-llama4", "tiny-llama4-dense"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32, window=NUM_IDS // 3))
+                self.check_exact(support.few_words_model(shape, types=F32, window=7, rope_freqs=True, biases=True,
+                                                         factors=True))
+
+    def test_step35_with_heads_by_layer_and_feed_forwards_with_limits(self):
+        self.check_exact(support.few_words_model("tiny-step35", types=F32, window=NUM_IDS // 3))
+        self.check_exact(support.few_words_model("tiny-step35", types=F32, window=7, rope_freqs=True, factors=True))
+
+    def test_latent_attention_with_the_products_of_heads_in_two_tensors_and_in_one(self):
+        for shape in ("tiny-deepseek2", "tiny-deepseek2-joint", "tiny-deepseek2-v3", "tiny-minicpm3"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32))
+        self.check_exact(support.few_words_model("tiny-deepseek2", types=F32, yarn=4.0))
+        self.check_exact(support.few_words_model("tiny-mistral4", types=F32, yarn=256.0))  # a step every eight tokens
+
     def test_mellum_with_positions_stretched_beside_windows(self):
         self.check_exact(support.few_words_model("tiny-mellum", types=F32, window=NUM_IDS // 3))
         self.check_exact(support.few_words_model("tiny-mellum", types=F32, window=NUM_IDS // 3, yarn=8.0))
 
     def test_qwen3next_whose_value_heads_lie_by_key_head(self):
         self.check_exact(support.few_words_model("tiny-qwen3next", types=F32))
+        self.check_exact(support.few_words_model("tiny-qwen3next-early", types=F32))
 
     def test_lfm2_whose_layers_are_short_convolutions(self):
         self.check_exact(support.few_words_model("tiny-lfm2moe", types=F32, window=0))
@@ -196,6 +219,21 @@ class FloatWeights(Truth):
 
     def test_lfm3_with_gates_of_heads_and_norms_behind_its_parts(self):
         self.check_exact(support.few_words_model("tiny-lfm3", types=F32, window=NUM_IDS // 3))
+
+    def test_laguna_with_gates_by_softplus_and_more_heads_beside_windows(self):
+        self.check_exact(support.few_words_model("tiny-laguna", types=F32, window=NUM_IDS // 3, yarn=8.0))
+        self.check_exact(support.few_words_model("tiny-laguna", types=F32, window=7, biases=True, factors=True))
+        self.check_exact(support.few_words_model("tiny-laguna-elements", types=F32, window=0))
+
+    def test_spark_with_gates_of_heads_and_rotations_of_its_windowed_layers(self):
+        self.check_exact(support.few_words_model("tiny-spark", types=F32, window=NUM_IDS // 3, factors=True))
+
+    def test_cohere2moe_whose_feed_forward_is_the_mean_of_two(self):
+        self.check_exact(support.few_words_model("tiny-north", types=F32, window=NUM_IDS // 3, biases=True, factors=True))
+        self.check_exact(support.few_words_model("tiny-north-rms", types=F32, window=NUM_IDS // 3))
+
+    def test_bailingmoe2_with_groups_of_experts_and_q_k_and_v_in_one(self):
+        self.check_exact(support.few_words_model("tiny-ling", types=F32, factors=True))
 
     def test_hybrids_with_mamba_2(self):
         for shape in ("tiny-granite-hybrid", "tiny-granite-hybrid-experts", "tiny-nemotron-h", "tiny-nemotron-h-experts",
@@ -288,6 +326,12 @@ class QuantizedWeights(Truth):
         self.check_close(support.few_words_model("tiny-qwen3", types=("Q4_K", "Q6_K", "Q5_0", "Q8_0", "IQ4_NL")))
         self.check_close(support.few_words_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
 
+    def test_rows_that_no_block_of_256_divides(self):
+        model = support.few_words_model("tiny-gpt-oss", types=("Q4_K", "Q6_K"))
+        types = {(t.tensor_type.name, int(t.shape[0])) for t in GgufFile(model).tensors if t.name.endswith("attn_q.weight")}
+        self.assertEqual(types, {("Q5_0", 320), ("Q8_0", 320)})
+        self.check_close(model)
+
     def test_hybrids(self):
         for shape in ("tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next", "tiny-lfm2", "tiny-lfm2moe"):
             for types in (("Q8_0",), ("Q4_K", "Q6_K")):
@@ -299,6 +343,11 @@ class QuantizedWeights(Truth):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")), max_kl=MAX_KL_OF_HYBRIDS)
 
+    def test_gated_results_and_groups_of_experts(self):
+        for shape in ("tiny-laguna", "tiny-laguna-elements", "tiny-spark", "tiny-ling"):
+            with self.subTest(shape=shape):
+                self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")), max_kl=MAX_KL_OF_GATES)
+
     def test_layers_that_run_several_times(self):
         self.check_close(support.few_words_model("tiny-nanbeige", types=("Q4_K", "Q6_K")), max_kl=MAX_KL_OF_PASSES)
 
@@ -308,7 +357,8 @@ class QuantizedWeights(Truth):
                       "tiny-hunyuan", "tiny-olmo2", "tiny-exaone4", "tiny-command-r", "tiny-cohere2", "tiny-glm4",
                       "tiny-granite", "tiny-granitemoe-shared", "tiny-smollm3", "tiny-minicpm", "tiny-arcee",
                       "tiny-qwen2vl", "tiny-muse-glimmer", "tiny-phi3", "tiny-starcoder2", "tiny-stablelm-12b",
-                      "tiny-apertus", "tiny-glm4moe", "tiny-mellum", "tiny-ernie-moe", "tiny-hy-v3"):
+                      "tiny-apertus", "tiny-glm4moe", "tiny-mellum", "tiny-ernie-moe", "tiny-hy-v3", "tiny-north",
+                      "tiny-deepseek2", "tiny-deepseek2-joint", "tiny-mistral4", "tiny-minicpm3"):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")))
 
@@ -351,7 +401,7 @@ class QuantizedWeights(Truth):
         self.check_close(support.few_words_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "Q8_0")), "--no-repack")
 
     def test_every_kv_type(self):
-        for shape in ("tiny-qwen3", "tiny-llama-values"):
+        for shape in ("tiny-qwen3", "tiny-llama-values", "tiny-minicpm3"):
             model = support.few_words_model(shape, types=("Q8_0",))
             for kv_type in ("f32", "f16", "bf16", "q8_0", "i16"):
                 with self.subTest(shape=shape, kv=kv_type):

@@ -36,8 +36,8 @@ void expect_answers(TestEngine& engine, RequestId id, const Request& request) {
 }
 
 TEST(Choices, EachIsWhatItGivesAlone) {
-  for (const std::vector<int>& windows :
-       {std::vector{0}, std::vector{0, 6}, std::vector{9}, std::vector{test::kRecurrent, 0}}) {
+  for (const std::vector<int>& windows : {std::vector{0}, std::vector{0, 6}, std::vector{9},
+                                          std::vector{test::kRecurrent, 0}, std::vector{0, test::chunks_of(8)}}) {
     const Request request = with_choices(make_request(10, 20), 5);
     TestEngine engine({.runner = {.windows = windows}});
     const RequestId id = engine.submit(request);
@@ -157,8 +157,8 @@ TEST(Choices, CallbackOfOneMayCancelAll) {
 constexpr double kNoTime = 1e-6;
 
 TEST(Choices, ThoseThatBeginInLaterStepsAreStillWhatTheyGiveAlone) {
-  for (const std::vector<int>& windows :
-       {std::vector{0}, std::vector{0, 6}, std::vector{9}, std::vector{test::kRecurrent, 0}}) {
+  for (const std::vector<int>& windows : {std::vector{0}, std::vector{0, 6}, std::vector{9},
+                                          std::vector{test::kRecurrent, 0}, std::vector{0, test::chunks_of(8)}}) {
     for (const int prompt_tokens : {1, 8, 9, 11}) {  // blocks have four
       const Request request = with_choices(make_request(prompt_tokens, 6), 9);
       TestEngine engine({.runner = {.windows = windows}, .limits = {.step_ms = kNoTime}});

@@ -48,15 +48,17 @@ void observe_many(CostModel& model, const Machine& machine, int count, double no
 TEST(CostModel, CountsWhatRowsSeeAndReadInEveryKindOfLayer) {
   const CostModel model({{.num_layers = 2, .window = 0, .kv_bytes = 100, .float_multiply_adds = 10},
                          {.num_layers = 4, .window = 8, .kv_bytes = 1, .float_multiply_adds = 1},
+                         {.num_layers = 1, .window = 6, .is_chunked = true, .kv_bytes = 7, .float_multiply_adds = 3},
                          {.num_layers = 1, .only_logit_rows = true, .kv_bytes = 1000, .float_multiply_adds = 5}});
   const StepWork work = model.work(10, 3, 1);
   EXPECT_EQ(work.rows, 3);
   EXPECT_EQ(work.logit_rows, 1);
-  EXPECT_EQ(work.kv_bytes, 100 * 13 + 1 * (13 - 3) + 1000 * 13);                   // positions 0 to 12, and 3 to 12
-  EXPECT_EQ(work.attention_macs, 10 * (11 + 12 + 13) + 1 * (8 + 8 + 8) + 5 * 13);  // tokens seen by each row
+  EXPECT_EQ(work.kv_bytes, 100 * 13 + 1 * (13 - 3) + 7 * (13 - 6) + 1000 * 13);  // positions 0, 3 and 6 to 12
+  EXPECT_EQ(work.attention_macs,
+            10 * (11 + 12 + 13) + 1 * (8 + 8 + 8) + 3 * (5 + 6 + 1) + 5 * 13);  // tokens seen by each row
   const StepWork no_logits = model.work(5, 4, 0);
-  EXPECT_EQ(no_logits.kv_bytes, 100 * 9 + 1 * 9);
-  EXPECT_EQ(no_logits.attention_macs, 10 * (6 + 7 + 8 + 9) + (6 + 7 + 8 + 8));
+  EXPECT_EQ(no_logits.kv_bytes, 100 * 9 + 1 * 9 + 7 * 9);
+  EXPECT_EQ(no_logits.attention_macs, 10 * (6 + 7 + 8 + 9) + (6 + 7 + 8 + 8) + 3 * (6 + 1 + 2 + 3));
 }
 
 TEST(CostModel, PredictsNothingBeforeItHasSeenAStep) {

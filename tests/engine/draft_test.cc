@@ -88,8 +88,8 @@ std::vector<EngineStats> expect_same(const std::function<TestEngineOptions()>& o
 TestEngineOptions ordinary() { return {}; }
 
 TEST(Draft, GuessesThatAreRightCountAndTheOthersChangeNothing) {
-  for (const std::vector<int>& windows :
-       {std::vector{0}, std::vector{0, 6}, std::vector{9}, std::vector{test::kRecurrent, 0}}) {
+  for (const std::vector<int>& windows : {std::vector{0}, std::vector{0, 6}, std::vector{9},
+                                          std::vector{test::kRecurrent, 0}, std::vector{0, test::chunks_of(8)}}) {
     const auto options = [&] { return TestEngineOptions{.runner = {.windows = windows}}; };
     const std::vector<EngineStats> stats = expect_same(options, [](TestEngine&) {
       Request greedy = make_request(9, 60, 5);

@@ -168,7 +168,8 @@ TEST(Encoders, BitsAreTheSameInAnyCompany) {
 TEST(Encoders, LevelsDifferByRoundingAlone) {
   const TinyEncoder model("modern-bert");
   const TempFile file(model.bytes(1), ".gguf");
-  for (const IsaLevel level : {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvx512Vnni, IsaLevel::kNeon}) {
+  for (const IsaLevel level :
+       {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvx512Vnni, IsaLevel::kAmx, IsaLevel::kNeon}) {
     if (!parse_isa(isa_name(level))) continue;
     EngineOptions options = options_of(file);
     options.kv_type = KvType::kF32;

@@ -8,21 +8,29 @@ namespace octavo::test {
 namespace {
 
 TEST(Fingerprint, IsStableAndChangesWithEveryPart) {
-  const std::string base = system_fingerprint(Bits::kNative, "avx2", "i16", "0123");
+  const std::string base = system_fingerprint(Bits::kNative, IsaLevel::kAvx2, "i16", "0123");
   EXPECT_THAT(base, testing::MatchesRegex("fp_[0-9a-f]{16}"));
-  EXPECT_EQ(system_fingerprint(Bits::kNative, "avx2", "i16", "0123"), base);
-  EXPECT_NE(system_fingerprint(Bits::kNative, "scalar", "i16", "0123"), base);
-  EXPECT_NE(system_fingerprint(Bits::kNative, "avx2", "f16", "0123"), base);
-  EXPECT_NE(system_fingerprint(Bits::kNative, "avx2", "i16", "0124"), base);
-  EXPECT_NE(system_fingerprint(Bits::kNative, "avx2i", "16", "0123"), base);  // parts do not run into each other
+  EXPECT_EQ(system_fingerprint(Bits::kNative, IsaLevel::kAvx2, "i16", "0123"), base);
+  EXPECT_NE(system_fingerprint(Bits::kNative, IsaLevel::kScalar, "i16", "0123"), base);
+  EXPECT_NE(system_fingerprint(Bits::kNative, IsaLevel::kAvx2, "f16", "0123"), base);
+  EXPECT_NE(system_fingerprint(Bits::kNative, IsaLevel::kAvx2, "i16", "0124"), base);
+  EXPECT_NE(system_fingerprint(Bits::kNative, IsaLevel::kAvx2, "i1", "60123"),
+            base);  // parts do not run into each other
+}
+
+TEST(Fingerprint, OfALevelWithAnothersBitsIsTheOthers) {
+  EXPECT_EQ(system_fingerprint(Bits::kNative, IsaLevel::kAmx, "i16", "0123"),
+            system_fingerprint(Bits::kNative, IsaLevel::kAvx512Vnni, "i16", "0123"));
+  EXPECT_NE(system_fingerprint(Bits::kNative, IsaLevel::kAmx, "i16", "0123"),
+            system_fingerprint(Bits::kNative, IsaLevel::kAvxVnni, "i16", "0123"));
 }
 
 TEST(Fingerprint, OfPortableBitsIsThatOfAllMachines) {
-  const std::string base = system_fingerprint(Bits::kPortable, "avx2", "i16", "0123");
+  const std::string base = system_fingerprint(Bits::kPortable, IsaLevel::kAvx2, "i16", "0123");
   EXPECT_THAT(base, testing::MatchesRegex("fp_portable_[0-9a-f]{16}"));
-  EXPECT_EQ(system_fingerprint(Bits::kPortable, "neon", "i16", "0123"), base);
-  EXPECT_NE(system_fingerprint(Bits::kPortable, "avx2", "f16", "0123"), base);
-  EXPECT_NE(system_fingerprint(Bits::kPortable, "avx2", "i16", "0124"), base);
+  EXPECT_EQ(system_fingerprint(Bits::kPortable, IsaLevel::kNeon, "i16", "0123"), base);
+  EXPECT_NE(system_fingerprint(Bits::kPortable, IsaLevel::kAvx2, "f16", "0123"), base);
+  EXPECT_NE(system_fingerprint(Bits::kPortable, IsaLevel::kAvx2, "i16", "0124"), base);
 }
 
 }  // namespace

@@ -189,7 +189,8 @@ RC_GTEST_PROP(Owners, EveryRequestOfEachEnds, ()) {
                    .policy = *rc::gen::element(PrefillPriority::kPrefillFirst, PrefillPriority::kInterleaved,
                                                PrefillPriority::kDecodePriority)},
                   {.num_blocks = num_blocks,
-                   .windows = *rc::gen::element(std::vector{0}, std::vector{0, 6}, std::vector{9}),
+                   .windows = *rc::gen::element(std::vector{0}, std::vector{0, 6}, std::vector{9},
+                                                std::vector{0, test::chunks_of(6)}),
                    .prefix_cache = *rc::gen::arbitrary<bool>()});
   for (int i = 0; i < count; ++i) {
     harness.add(*rc::gen::inRange(1, 2 * num_blocks), *rc::gen::inRange(1, 2 * num_blocks), *rc::gen::inRange(-1, 3),

@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "engine/test_engine.h"
+#include "support/temp_folder.h"
 
 namespace octavo {
 namespace {
@@ -81,6 +84,39 @@ TEST(Pictures, ACachedPrefixNeedsNone) {
   EXPECT_GE(again.stats.cached_tokens, 12);
   EXPECT_TRUE(again.same_tokens(reference_answer(first, 32)));
   EXPECT_EQ(seeing.counts->begun, 2);
+}
+
+TEST(Pictures, APrefixOnDiskNeedsNone) {
+  const test::TempFolder folder;
+  const auto options = [&] {
+    return TestEngineOptions{.kv_store = {.folder = folder.path() / "store", .min_compute_s = 0, .write_share = 1}};
+  };
+  const Request request = with_picture(20, 2, 1);
+  Seeing(options()).engine->run(request);
+  Seeing other(options());
+  const test::Answer answer = other.engine->run(request);
+  EXPECT_TRUE(answer.same_tokens(reference_answer(request, 32)));
+  EXPECT_GE(answer.stats.stored_tokens, 16);
+  EXPECT_EQ(other.counts->begun, 0);
+  const Request another = with_picture(20, 2, 2);
+  const test::Answer of_another = other.engine->run(another);
+  EXPECT_TRUE(of_another.same_tokens(reference_answer(another, 32)));
+  EXPECT_EQ(of_another.stats.stored_tokens, 0);
+  EXPECT_EQ(other.counts->begun, 1);
+}
+
+TEST(Pictures, WhatTakesItsEncoderLongIsKeptOnDiskThoughItsRowsAreFew) {
+  const test::TempFolder folder;
+  for (const double min_compute_s : {0.15, 3600.0}) {
+    FakeEncoderOptions encoder;
+    encoder.before_piece = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+    const std::filesystem::path store = folder.path() / std::to_string(min_compute_s);
+    Seeing({.kv_store = {.folder = store, .min_compute_s = min_compute_s, .write_share = 1}}, std::move(encoder))
+        .engine->run(with_picture(20, 2, 1));
+    const auto files = std::filesystem::recursive_directory_iterator(store);
+    const auto is_run = [](const auto& entry) { return entry.path().extension() == ".run"; };
+    EXPECT_EQ(std::ranges::any_of(files, is_run), min_compute_s < 1);
+  }
 }
 
 TEST(Pictures, ARequestWithMoreThanTheirMemoryGoesThroughIt) {

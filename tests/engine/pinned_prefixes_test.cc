@@ -41,8 +41,8 @@ void fill_memory(TestEngine& engine) {
 }
 
 TEST(PinnedPrefixes, APromptIsFoundWhateverElseHasRunSince) {
-  for (const std::vector<int>& windows :
-       {std::vector{0}, std::vector{0, 6}, std::vector{kRecurrent, 0}, std::vector{kRecurrent, 9}}) {
+  for (const std::vector<int>& windows : {std::vector{0}, std::vector{0, 6}, std::vector{kRecurrent, 0},
+                                          std::vector{kRecurrent, 9}, std::vector{0, test::chunks_of(8)}}) {
     SCOPED_TRACE(testing::PrintToString(windows));
     for (const int num_tokens : {32, 35}) {
       TestEngine engine(small_memory(windows));

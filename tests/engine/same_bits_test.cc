@@ -208,7 +208,7 @@ class SameBits : public ::testing::TestWithParam<std::tuple<std::string, KvType>
   /// Some layers are recurrent.
   static bool keeps_states() {
     const std::string& arch = std::get<0>(GetParam());
-    return arch.starts_with("qwen35") || arch == "qwen3next" || arch == "lfm2" || arch == "granitehybrid" ||
+    return arch.starts_with("qwen35") || arch == "qwen3next" || arch.starts_with("lfm") || arch == "granitehybrid" ||
            arch == "falcon-h1";
   }
 };
@@ -228,9 +228,18 @@ INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
                                                               KvType::kI16)),
                          kName);
 // A gate that is a tensor of its own; a feed-forward beside attention; norms of results alone; a router by sigmoids
-// with a bias and groups; value heads by key head; layers that run several times.
-const std::string kParts[] = {"muse-glimmer", "command-r", "cohere2",   "olmo2",
-                              "exaone4",      "glm4moe",   "qwen3next", "nanbeige"};
+// with a bias and groups; value heads by key head; layers that run several times; heads that differ by layer, with a
+// gate by softplus of each; the mean of a mixture and of an expert for every row; chunks, and experts whose weights
+// multiply what they read; feed-forwards with limits.
+const std::string kParts[] = {"muse-glimmer", "command-r", "cohere2", "olmo2",      "exaone4", "glm4moe",
+                              "qwen3next",    "nanbeige",  "laguna",  "cohere2moe", "llama4",  "step35"};
+// Latent attention, whose one KV head all heads read; with the products of heads in two tensors, and in one.
+INSTANTIATE_TEST_SUITE_P(Latents, SameBits,
+                         ::testing::Combine(::testing::Values("deepseek2"),
+                                            ::testing::Values(KvType::kF16, KvType::kQ8_0, KvType::kI16)),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(JointLatents, SameBits,
+                         ::testing::Combine(::testing::Values("minicpm3"), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Parts, SameBits,
                          ::testing::Combine(::testing::ValuesIn(kParts), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Parts, SameBitsOfLayouts,
@@ -239,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(Assisted, SameBits,
                          ::testing::Combine(::testing::Values("gemma4-assisted"), ::testing::Values(KvType::kI16)),
                          kName);
 // Short convolutions and Mamba-2, whose states have nothing to do with the type of keys and values.
-const std::string kRecurrences[] = {"lfm2", "granitehybrid", "falcon-h1"};
+const std::string kRecurrences[] = {"lfm2", "lfm3", "granitehybrid", "falcon-h1"};
 INSTANTIATE_TEST_SUITE_P(Recurrences, SameBits,
                          ::testing::Combine(::testing::ValuesIn(kRecurrences), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Recurrences, SameBitsOfLayouts,

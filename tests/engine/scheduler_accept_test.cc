@@ -128,8 +128,8 @@ TEST(AcceptDeathTest, MoreThanWasComputedIsABugOfTheCaller) {
 // Whatever part of each draft is right, all end and every block is accounted for after every step.
 RC_GTEST_PROP(Accept, AnyPartOfAnyDraftMayBeRight, ()) {
   const int window = *rc::gen::inRange(1, 20);
-  const auto windows =
-      *rc::gen::elementOf(std::vector<std::vector<int>>{{0}, {0, window}, {window}, {test::kRecurrent, 0}});
+  const auto windows = *rc::gen::elementOf(std::vector<std::vector<int>>{
+      {0}, {0, window}, {window}, {test::kRecurrent, 0}, {0, test::chunks_of(window + 1)}});
   const int num_blocks = *rc::gen::inRange(6, 30);
   Harness harness({.max_step_tokens = *rc::gen::inRange(1, 20), .max_sequences = *rc::gen::inRange(1, 6)},
                   {.num_blocks = num_blocks, .windows = windows, .prefix_cache = *rc::gen::arbitrary<bool>()});

@@ -53,7 +53,8 @@ class StoredPrefixes : public testing::TestWithParam<std::vector<int>> {
 
 INSTANTIATE_TEST_SUITE_P(Layouts, StoredPrefixes,
                          testing::Values(std::vector{0}, std::vector{0, 0, 6}, std::vector{9},
-                                         std::vector{kRecurrent, 0}, std::vector{kRecurrent, 0, 6}),
+                                         std::vector{kRecurrent, 0}, std::vector{kRecurrent, 0, 6},
+                                         std::vector{0, test::chunks_of(8)}, std::vector{0, test::chunks_of(10)}),
                          [](const auto& tested) { return "Number" + std::to_string(tested.index); });
 
 TEST_P(StoredPrefixes, AnotherEngineReadsWhatOneHasComputed) {

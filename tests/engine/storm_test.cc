@@ -33,8 +33,13 @@ TestEngineOptions random_options() {
   const int num_tokens = *rc::gen::inRange(32, 160);
   options.runner.num_blocks = std::max(2, (num_tokens + options.runner.block_size - 1) / options.runner.block_size);
   const int window = *rc::gen::inRange(1, 40);
-  options.runner.windows = *rc::gen::elementOf(
-      std::vector<std::vector<int>>{{0}, {0, window}, {window, 0, 2 * window}, {window}, {test::kRecurrent, 0}});
+  options.runner.windows = *rc::gen::elementOf(std::vector<std::vector<int>>{{0},
+                                                                             {0, window},
+                                                                             {window, 0, 2 * window},
+                                                                             {window},
+                                                                             {test::kRecurrent, 0},
+                                                                             {0, test::chunks_of(window + 1)},
+                                                                             {test::chunks_of(window + 1)}});
   options.runner.num_snapshots = *rc::gen::inRange(1, 12);
   options.prefix_cache = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
   options.max_context = 64;

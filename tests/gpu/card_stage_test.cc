@@ -162,12 +162,28 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
   EXPECT_EQ(reason("granitehybrid", [](ModelConfig& config) { config.residual_scale = 1; }),
             "its recurrence is Mamba-2");
   EXPECT_EQ(reason("apertus", as_it_is), "its feed-forward's function is xIELU");
+  EXPECT_EQ(reason("deepseek2", as_it_is), "its heads share a latent");
   const auto routed = [](RouterSpec router) {
     return [router](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.router = router}; };
   };
   for (const RouterSpec& router : {RouterSpec{.gate = RouterSpec::Gate::kSigmoid},
                                    RouterSpec{.choice_bias = Presence::kOptional}, RouterSpec{.num_groups = 2}})
     EXPECT_EQ(reason("llama", routed(router)), "its router chooses by more than a softmax");
+  EXPECT_EQ(
+      reason("llama", [](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.sum_scale = 2}; }),
+      "the sum of its experts' results is scaled");
+  EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].feed_forward = DenseFfnSpec{.limit = 7}; }),
+            "its feed-forward has limits");
+  EXPECT_EQ(
+      reason("llama", [](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.shared_limit = 7}; }),
+      "its feed-forward has limits");
+  EXPECT_EQ(reason("llama4", [](ModelConfig& config) { config.layers[0].attention()->qk_norm_after_rope = false; }),
+            "its norms of Q and K have no weights");
+  EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].attention()->is_chunked = true; }),
+            "its attention sees chunks");
+  EXPECT_EQ(reason("llama",
+                   [](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.weighs_inputs = true}; }),
+            "what its experts read is weighted");
   EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].mixer = DeltaSpec{.by_key_head = true}; }),
             "its value heads lie by key head");
 }

@@ -165,6 +165,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, CheckpointWalk,
                                            WalkShape{"FewStates", {test::kRecurrent, 0}, 4, 80, 7},
                                            WalkShape{"FewBlocks", {test::kRecurrent, 0}, 2, 40, 16},
                                            WalkShape{"Windowed", {test::kRecurrent, 0, 7}, 4, 60, 12},
+                                           WalkShape{"Chunked", {test::kRecurrent, 0, test::chunks_of(6)}, 4, 60, 12},
                                            WalkShape{"AllWindowed", {test::kRecurrent, 9}, 2, 60, 12}),
                          [](const auto& given) { return given.param.name; });
 

@@ -119,6 +119,24 @@ TEST(StateLayout, ALenderMustFit) {
   EXPECT_THAT(error({KvLayerShape{1, 8, 8, 4}, KvLayerShape{1, 8, 8, 5, 0}}),
               HasSubstr("layer 1 looks back 5 tokens (0: all), expected at most the 4 of layer 0"));
   EXPECT_EQ(error({KvLayerShape{1, 8, 8}, KvLayerShape{1, 8, 8, 5, 0}}), "no error");
+  const KvLayerShape chunked{.num_kv_heads = 1, .k_dim = 8, .v_dim = 8, .window = 4, .is_chunked = true};
+  KvLayerShape borrowing = chunked;
+  borrowing.borrows_from = 0;
+  EXPECT_EQ(error({chunked, borrowing}), "no error");
+  borrowing.is_chunked = false;
+  EXPECT_THAT(error({chunked, borrowing}), HasSubstr("layer 1 does not see chunks of 4 tokens, as layer 0 does"));
+}
+
+TEST(StateLayout, LayersThatSeeChunksHaveATableOfTheirOwn) {
+  const KvLayerShape windowed{.num_kv_heads = 1, .k_dim = 8, .v_dim = 8, .window = 24};
+  KvLayerShape chunked = windowed;
+  chunked.is_chunked = true;
+  const StateLayout layout = layout_of({windowed, chunked, windowed}).value();
+  ASSERT_EQ(layout.num_groups(), 2);
+  EXPECT_EQ(layout.group(0).first_seen(30), 7);
+  EXPECT_EQ(layout.group(1).first_seen(47), 24);
+  EXPECT_EQ(layout.group(1).first_seen(48), 48) << "it sees none of those before it";
+  EXPECT_NE(layout_of({windowed}).value().name(), layout_of({chunked}).value().name());
 }
 
 TEST(StateLayout, KeysAndValuesMayDifferInWidth) {

@@ -28,7 +28,7 @@ struct KvStoreDamage : testing::Test {
   KvStoreOptions options{.folder = temp.path() / "kv",
                          .warn = [this](const std::string& message) { warnings.push_back(message); }};
   StateLayout layout = with_a_snapshot();
-  PrefixName prefix = prefix_of(2);
+  PrefixName prefix = with_picture(prefix_of(2), 10, 9, 1);
   std::filesystem::path file;
   std::string whole;
 
@@ -60,7 +60,7 @@ TEST_F(KvStoreDamage, AFlippedBitIsAMissWhereverItIs) {
 }
 
 TEST_F(KvStoreDamage, ACutFileIsAMiss) {
-  for (const std::size_t left : {std::size_t{0}, std::size_t{1}, std::size_t{50}, std::size_t{103}, std::size_t{104},
+  for (const std::size_t left : {std::size_t{0}, std::size_t{1}, std::size_t{50}, std::size_t{111}, std::size_t{112},
                                  std::size_t{200}, whole.size() / 2, whole.size() - 1})
     expect_miss(whole.substr(0, left), "cut to " + std::to_string(left));
 }

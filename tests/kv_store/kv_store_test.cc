@@ -51,6 +51,19 @@ TEST_P(KvStoreRoundTrip, ARunContinuesAnother) {
   EXPECT_EQ(store.read(prefix_of(12), 5), 12);
 }
 
+TEST_P(KvStoreRoundTrip, APictureMayEndInAnotherRunThanItBegins) {
+  const auto seen = [](int blocks, std::uint8_t name) { return with_picture(prefix_of(blocks), 20, 100, name); };
+  OneStore(options, layout).write(with_picture(prefix_of(4), 20, 44, 1));
+  OneStore(options, layout).write(seen(9, 1));
+  OneStore other(options, layout);
+  other.settle();
+  EXPECT_EQ(run_files(options.folder).size(), 2U);
+  EXPECT_EQ(other.read(seen(9, 1)), 9);
+  EXPECT_EQ(other.read(seen(9, 2)), ends_alone(layout) ? 0 : 1) << "the block before another picture";
+  EXPECT_EQ(other.find(prefix_of(9)), ends_alone(layout) ? 0 : 1) << "and before text";
+  EXPECT_EQ(other->counts().corrupt, 0U);
+}
+
 TEST_P(KvStoreRoundTrip, WhatIsThereIsNotWrittenAgain) {
   OneStore store(options, layout);
   ASSERT_TRUE(store.write(prefix_of(5)));
@@ -123,6 +136,20 @@ TEST_F(KvStoreTest, OtherRowsUnderTheSameHashesAreAMiss) {
   EXPECT_EQ(store->counts().misses, 1U);
   EXPECT_EQ(store->counts().corrupt, 0U);
   EXPECT_EQ(run_files(options.folder).size(), 1U);
+}
+
+TEST_F(KvStoreTest, AnotherPictureUnderTheSameHashesIsAMiss) {
+  OneStore store(options, one_group());
+  const PrefixName seen = with_picture(prefix_of(4), 20, 30, 1);
+  ASSERT_TRUE(store.write(seen));
+  EXPECT_EQ(store.read(seen), 4);
+  PrefixName other = seen;
+  other.given[0].digest.bytes[31] = 1;
+  EXPECT_EQ(store.read(other), -1);
+  other = seen;
+  other.given.clear();
+  EXPECT_LE(store.read(other), 0);
+  EXPECT_EQ(store->counts().corrupt, 0U);
 }
 
 TEST_F(KvStoreTest, TwoStoresInOneDirectoryFindEachOthersFiles) {

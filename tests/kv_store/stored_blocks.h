@@ -65,6 +65,16 @@ inline PrefixName prefix_of(int blocks, int seed = 0, int shared = 0, std::strin
   return prefix;
 }
 
+/// The same prefix with a picture in place of `count` rows from `first` on.
+inline PrefixName with_picture(PrefixName prefix, int first, int count, std::uint8_t name) {
+  const BlockHasher hasher = make_block_hasher(BlockHashKey{}).value();
+  prefix.given = {{.first = first, .count = count, .index = 0, .digest = {.bytes = {name}}}};
+  BlockChain chain(hasher, prefix.domain);
+  chain.extend(hasher, 16, prefix.rows());
+  prefix.hashes.assign(chain.hashes().begin(), chain.hashes().end());
+  return prefix;
+}
+
 /// What a byte of a block must be: it depends on the prefix up to the block, and on where in it the byte lies.
 inline std::byte byte_of(const PrefixName& prefix, const HeldBlock& held, int layer, std::size_t at) {
   const std::uint64_t hash =
@@ -140,7 +150,7 @@ class OneStore {
     const int found = store_->find(prefix.hashes, known, static_cast<int>(prefix.hashes.size())).num_blocks;
     if (found == 0) return 0;
     prefix.hashes.resize(to_size(found));
-    prefix.tokens.resize(to_size(found) * 16);
+    prefix.tokens.resize(to_size(found) * 16);  // pieces of pictures behind them are left out by rows()
     const auto blocks = blocks_of(layout_, prefix, known, 10'000);
     if (!end_of(store_->read(prefix, blocks))) return -1;
     EXPECT_EQ(count_wrong(memory_, layout_, prefix, blocks), 0);

@@ -44,6 +44,7 @@ constexpr std::uint64_t next_state(std::uint64_t state, std::int32_t token, std:
 
 /// The first position that position `last` sees.
 constexpr int first_seen(int last, int window) {
+  if (window < kRecurrent) return last / -window * -window;  // of a chunk
   return window == 0 || window == kRecurrent ? 0 : std::max(0, last - window + 1);
 }
 
@@ -123,7 +124,8 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
         {.bytes = options_.memory_bytes, .num_blocks = options_.num_blocks, .num_snapshots = options_.num_snapshots},
         options_.layout, options_.state_bytes);
     for (int g = 0; g < info_.room.layout.num_groups(); ++g) {
-      windows_.push_back(info_.room.layout.group(g).window);
+      const KvGroup& group = info_.room.layout.group(g);
+      windows_.push_back(group.is_chunked ? chunks_of(group.window) : group.window);
       slots_.emplace_back(at(num_blocks(g)) * at(block_size()));
     }
     if (info_.room.num_snapshots > 0) windows_.push_back(kRecurrent);

@@ -1,6 +1,7 @@
 // The smallest KV memories that there are: layers of one head of one dimension, of which tests count the blocks.
 #pragma once
 
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -12,6 +13,8 @@ namespace octavo::test {
 
 /// In place of a window: a recurrent layer.
 inline constexpr int kRecurrent = -1;
+/// In place of a window: a layer that sees chunks of `tokens`, two at least.
+constexpr int chunks_of(int tokens) { return -tokens; }
 
 /// One layer for each window; equal ones form a group.
 inline StateRoom tiny_room(const std::vector<int>& windows, int block_size, const KvBudget& budget,
@@ -19,7 +22,8 @@ inline StateRoom tiny_room(const std::vector<int>& windows, int block_size, cons
   std::vector<std::optional<KvLayerShape>> layers;
   std::vector<std::size_t> recurrent_bytes;
   for (const int window : windows) {
-    layers.emplace_back(KvLayerShape{.num_kv_heads = 1, .k_dim = 1, .v_dim = 1, .window = window});
+    layers.emplace_back(KvLayerShape{
+        .num_kv_heads = 1, .k_dim = 1, .v_dim = 1, .window = std::abs(window), .is_chunked = window < kRecurrent});
     if (window == kRecurrent) layers.back().reset();
     recurrent_bytes.push_back(window == kRecurrent ? state_bytes : 0);
   }

@@ -55,6 +55,8 @@ struct TinyModel {
   bool long_context = false;    // there are two lists of RoPE factors, for contexts up to 16 and longer ones (phi3)
   bool gates_of_heads = false;  // one number gates a head's result (muse-glimmer, whose files have one an element)
   bool is_parallel = false;     // the feed-forward reads what attention reads (stablelm)
+  // deepseek2, and minicpm3, whose files have the products of heads in one matrix. head_dim is what is not rotated.
+  std::uint32_t latent_rank = 64, q_rank = 32, rotated_dim = 16, result_dim = 24;
 
   std::string bytes() const {
     GgufWriter writer;
@@ -79,10 +81,15 @@ struct TinyModel {
 
   bool qk_norm() const {
     return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3" || arch == "hunyuan-dense" || arch == "apertus" ||
-           is_glimmer() || norms_results_alone() || is_gemma4() || is_hybrid() || is_lfm2();
+           is_glimmer() || is_laguna() || is_step() || norms_results_alone() || is_gemma4() || is_hybrid() || is_lfm2();
   }
   bool is_gpt_oss() const { return arch == "gpt-oss"; }
   bool is_glimmer() const { return arch == "muse-glimmer"; }
+  bool is_laguna() const { return arch == "laguna"; }
+  bool is_spark() const { return arch == "spark2_5"; }
+  bool is_north() const { return arch == "cohere2moe"; }
+  /// The first layer has a dense feed-forward.
+  bool begins_dense() const { return is_laguna() || is_north(); }
   bool is_starcoder() const { return arch == "starcoder2"; }
   bool has_norm_biases() const { return is_starcoder() || arch == "stablelm"; }
   bool has_layer_norms() const { return is_cohere() || has_norm_biases(); }
@@ -92,31 +99,50 @@ struct TinyModel {
   }
   bool has_gate_in_up() const { return arch == "glm4" || arch == "phi3"; }
   bool has_qkv_biases() const { return arch == "qwen2" || arch == "qwen2vl"; }
-  bool is_cohere() const { return arch == "command-r" || arch == "cohere2"; }
+  bool is_cohere() const { return arch == "command-r" || arch == "cohere2" || is_north(); }
   bool norms_results_alone() const { return arch == "olmo2" || arch == "exaone4"; }
-  bool norms_results() const { return gemma() || norms_results_alone() || arch == "glm4" || is_glimmer(); }
+  bool norms_results() const { return gemma() || norms_results_alone() || arch == "glm4" || is_glimmer() || is_lfm3(); }
   std::uint64_t norm_size(std::uint64_t num_heads, std::uint64_t dim) const {
     return arch == "olmo2" ? num_heads * dim : dim;
   }
   bool is_glm_moe() const { return arch == "glm4moe"; }
+  bool is_llama4() const { return arch == "llama4"; }
+  // step35: layers with a window have more heads; the first one is dense, and the last ones have limits.
+  bool is_step() const { return arch == "step35"; }
+  bool has_window(std::uint32_t layer) const { return layer % 3 != 0; }
+  // laguna: layers with a window have twice as many.
+  std::uint32_t heads_of(std::uint32_t layer) const {
+    if (is_laguna() && layer % 4 != 0) return 2 * heads;
+    return is_step() && has_window(layer) ? heads + kv_heads : heads;
+  }
+  // llama4: every second layer is a mixture.
+  std::uint32_t experts_of(std::uint32_t layer) const {
+    const bool is_dense = (is_llama4() && layer % 2 == 0) || ((is_step() || begins_dense()) && layer == 0);
+    return is_dense ? 0 : num_experts();
+  }
   bool is_next() const { return arch == "qwen3next"; }
   bool is_mixture() const {
     return arch == "qwen3moe" || arch == "qwen35moe" || arch == "granitemoe" || arch == "nemotron_h_moe" ||
-           is_gpt_oss() || is_glm_moe() || is_next();
+           is_gpt_oss() || is_glm_moe() || is_next() || is_laguna() || is_north() || is_llama4() || is_step();
   }
   bool is_granite() const { return arch == "granite" || arch == "granitemoe" || arch == "granitehybrid"; }
   std::uint32_t shared_ffn() const {
-    return arch == "qwen35moe" || arch == "granitemoe" || arch == "nemotron_h_moe" || is_glm_moe() || is_next()
-               ? ffn + 32
-               : 0;
+    if (is_llama4()) return ffn;
+    const bool has_shared = arch == "qwen35moe" || arch == "granitemoe" || arch == "nemotron_h_moe" || is_glm_moe() ||
+                            is_next() || is_laguna() || is_north() || is_step();
+    return has_shared ? ffn + 32 : 0;
   }
   std::uint32_t num_experts() const { return experts == 0 && is_mixture() ? 8 : experts; }
   bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss() || arch == "seed_oss" || is_glm_moe(); }
   bool is_hybrid() const { return arch == "qwen35" || arch == "qwen35moe" || is_next(); }
-  bool is_lfm2() const { return arch == "lfm2"; }
+  bool is_lfm2() const { return arch == "lfm2" || is_lfm3(); }
+  // lfm3: of the layers that attend every second one has no window.
+  bool is_lfm3() const { return arch == "lfm3"; }
   bool is_nemotron() const { return arch == "nemotron_h" || arch == "nemotron_h_moe"; }
   bool is_falcon() const { return arch == "falcon-h1"; }
   bool has_mamba() const { return arch == "granitehybrid" || is_nemotron() || is_falcon(); }
+  bool is_latent() const { return arch == "deepseek2" || is_joint(); }
+  bool is_joint() const { return arch == "minicpm3"; }
   bool keeps_state(std::uint32_t layer) const {
     if (is_nemotron()) return layer % 4 == 0;
     if (is_falcon()) return false;  // not alone
@@ -168,14 +194,19 @@ struct TinyModel {
     if (!is_gemma4() && !is_deci() && !is_nemotron()) key(writer, "feed_forward_length", ffn);
     if (is_nemotron()) write_parts(writer);
     key(writer, "context_length", context);
-    if (!is_deci()) key(writer, "attention.head_count", heads);
+    if (!is_deci() && !is_laguna() && !is_step()) key(writer, "attention.head_count", heads);
+    if (is_laguna()) write_laguna(writer);
+    if (is_spark()) write_spark(writer);
     if (is_deci()) write_deci(writer);
     if (is_lfm2()) key(writer, "shortconv.l_cache", taps);
+    if (is_latent()) write_latent(writer);
     const bool has_kv_heads_of_layers = is_lfm2() || (has_mamba() && !is_falcon());
     if (has_kv_heads_of_layers) write_kv_heads(writer);
-    if (!is_gemma4() && !is_deci() && !has_kv_heads_of_layers) key(writer, "attention.head_count_kv", kv_heads);
-    key(writer, "attention.key_length", is_gemma4() ? global_head_dim : head_dim);
-    key(writer, "attention.value_length", is_gemma4() ? global_head_dim : v_head_dim > 0 ? v_head_dim : head_dim);
+    if (!is_gemma4() && !is_deci() && !has_kv_heads_of_layers && !is_latent())
+      key(writer, "attention.head_count_kv", kv_heads);
+    if (!is_latent()) key(writer, "attention.key_length", is_gemma4() ? global_head_dim : head_dim);
+    if (!is_latent())
+      key(writer, "attention.value_length", is_gemma4() ? global_head_dim : v_head_dim > 0 ? v_head_dim : head_dim);
     key(writer,
         has_layer_norms() || arch == "nemotron_h" ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
         1e-5F);
@@ -188,7 +219,8 @@ struct TinyModel {
     if (arch == "glm4") key(writer, "rope.dimension_count", head_dim / 2);
     if (arch == "nanbeige") key(writer, "num_loops", 2U);
     key(writer, "rope.freq_base", 10000.0F);
-    if (gemma() || is_gpt_oss() || arch == "cohere2" || norms_results_alone() || is_glimmer())
+    if (gemma() || is_gpt_oss() || arch == "cohere2" || norms_results_alone() || is_glimmer() || is_laguna() ||
+        is_spark() || is_north())
       key(writer, "attention.sliding_window", window);
     if (arch == "gemma2") key(writer, "attn_logit_softcapping", 1.5F);
     if (arch == "gemma2") key(writer, "final_logit_softcapping", 0.75F);
@@ -200,11 +232,15 @@ struct TinyModel {
     if (is_hybrid()) key(writer, "full_attention_interval", attention_every);
     if (is_hybrid() || has_mamba()) write_recurrence(writer);
     if (is_glm_moe() || arch == "nemotron_h_moe") write_router(writer);
+    if (is_llama4()) write_chunks(writer);
+    if (is_step()) write_step(writer);
     if (num_experts() == 0) return;
     key(writer, "expert_count", num_experts());
     key(writer, "expert_used_count", chosen);
+    if (begins_dense()) key(writer, "leading_dense_block_count", 1U);
+    if (begins_dense()) key(writer, "expert_weights_norm", true);
     if (is_mixture() || is_gemma4()) key(writer, "expert_feed_forward_length", ffn);
-    if (shared_ffn() > 0) key(writer, "expert_shared_feed_forward_length", shared_ffn());
+    if (shared_ffn() > 0 && !is_llama4()) key(writer, "expert_shared_feed_forward_length", shared_ffn());
   }
 
   /// Of sigmoids; of glm4moe two of four groups of experts.
@@ -215,6 +251,60 @@ struct TinyModel {
     if (!is_glm_moe()) return;
     key(writer, "expert_group_count", 4U);
     key(writer, "expert_group_used_count", 2U);
+  }
+
+  /// Of laguna, whose first of each four layers sees all.
+  template <class Writer>
+  void write_laguna(Writer& writer) const {
+    std::vector<std::int32_t> heads_of_layers;
+    for (std::uint32_t i = 0; i < layers; ++i) heads_of_layers.push_back(static_cast<std::int32_t>(heads_of(i)));
+    array(writer, "attention.head_count", heads_of_layers);
+    key(writer, "expert_weights_scale", 2.5F);
+    key(writer, "rope.dimension_count", head_dim / 2);
+    key(writer, "rope.dimension_count_swa", head_dim);
+    key(writer, "rope.freq_base_swa", 500.0F);
+    key(writer, "rope.scaling.type", std::string_view("yarn"));
+    key(writer, "rope.scaling.factor", 4.0F);
+    key(writer, "rope.scaling.original_context_length", context / 4);
+  }
+
+  template <class Writer>
+  void write_spark(Writer& writer) const {
+    std::vector<bool> windowed;
+    for (std::uint32_t i = 0; i < layers; ++i) windowed.push_back(i % 4 != 3);
+    array(writer, "attention.sliding_window_pattern", windowed);
+    key(writer, "rope.dimension_count", head_dim / 4);
+    key(writer, "rope.dimension_count_swa", head_dim);
+    key(writer, "rope.freq_base_swa", 500.0F);
+  }
+
+  template <class Writer>
+  void write_step(Writer& writer) const {
+    std::vector<std::int32_t> heads_of_layers;
+    std::vector<bool> windowed;
+    std::vector<float> limits;
+    for (std::uint32_t i = 0; i < layers; ++i) {
+      heads_of_layers.push_back(static_cast<std::int32_t>(heads_of(i)));
+      windowed.push_back(has_window(i));
+      limits.push_back(i + 2 < layers ? 0.0F : 0.25F);
+    }
+    array(writer, "attention.head_count", heads_of_layers);
+    array(writer, "attention.sliding_window_pattern", windowed);
+    array(writer, "swiglu_clamp_exp", limits);
+    array(writer, "swiglu_clamp_shexp", limits);
+    key(writer, "attention.sliding_window", window);
+    key(writer, "rope.freq_base_swa", 500.0F);
+    key(writer, "expert_weights_norm", true);
+    key(writer, "expert_weights_scale", 1.5F);
+  }
+
+  /// Of llama4: scores grow every five tokens.
+  template <class Writer>
+  void write_chunks(Writer& writer) const {
+    key(writer, "attention.chunk_size", window);
+    key(writer, "attention.temperature_scale", 0.5F);
+    key(writer, "attention.temperature_length", 5U);
+    key(writer, "interleave_moe_layer_step", 2U);
   }
 
   /// Keys without the architecture's name; one differs from layer to layer.
@@ -273,6 +363,39 @@ struct TinyModel {
   }
 
   template <class Writer>
+  void write_latent(Writer& writer) const {
+    key(writer, "attention.kv_lora_rank", latent_rank);
+    if (q_rank > 0) key(writer, "attention.q_lora_rank", q_rank);
+    key(writer, "rope.dimension_count", rotated_dim);
+    key(writer, "attention.head_count_kv", is_joint() ? heads : 1U);
+    key(writer, "attention.key_length", is_joint() ? head_dim + rotated_dim : latent_rank + rotated_dim);
+    key(writer, "attention.value_length", is_joint() ? result_dim : latent_rank);
+    if (is_joint()) return;
+    key(writer, "attention.key_length_mla", head_dim + rotated_dim);
+    key(writer, "attention.value_length_mla", result_dim);
+  }
+
+  template <class Writer>
+  void write_latent_attention(Writer& writer, std::mt19937& random, const std::string& p) const {
+    const auto matrix = [&](const std::string& name, std::uint64_t rows, std::uint64_t cols, std::uint64_t count = 0) {
+      tensor(writer, random, p + name, rows, cols, false, type, count);
+    };
+    const std::uint64_t q_rows = std::uint64_t{heads} * (head_dim + rotated_dim);
+    if (q_rank > 0) matrix("attn_q_a.weight", q_rank, width);
+    if (q_rank > 0) tensor(writer, random, p + "attn_q_a_norm.weight", 1, q_rank, true, DType::kF32);
+    matrix(q_rank > 0 ? "attn_q_b.weight" : "attn_q.weight", q_rows, q_rank > 0 ? q_rank : width);
+    matrix("attn_kv_a_mqa.weight", latent_rank + rotated_dim, width);
+    tensor(writer, random, p + "attn_kv_a_norm.weight", 1, latent_rank, true, DType::kF32);
+    if (is_joint()) {
+      matrix("attn_kv_b.weight", std::uint64_t{heads} * (head_dim + result_dim), latent_rank);
+    } else {
+      matrix("attn_k_b.weight", latent_rank, head_dim, heads);
+      matrix("attn_v_b.weight", result_dim, latent_rank, heads);
+    }
+    matrix("attn_output.weight", width, std::uint64_t{heads} * result_dim);
+  }
+
+  template <class Writer>
   void write_parts(Writer& writer) const {
     std::vector<std::int32_t> widths;
     for (std::uint32_t i = 0; i < layers; ++i)
@@ -286,6 +409,12 @@ struct TinyModel {
     for (std::uint32_t i = 0; i < layers; ++i)
       kv_heads_of_layers.push_back(keeps_state(i) || !has_mixer(i) ? 0 : static_cast<std::int32_t>(kv_heads));
     array(writer, "attention.head_count_kv", kv_heads_of_layers);
+    if (!is_lfm3()) return;
+    std::vector<bool> windowed;
+    for (std::uint32_t i = 0; i < layers; ++i) windowed.push_back((i + 1) % (2 * attention_every) != 0);
+    array(writer, "attention.sliding_window_pattern", windowed);
+    key(writer, "attention.sliding_window", window);
+    key(writer, "rope.freq_base_swa", 500.0F);
   }
 
   template <class Writer>
@@ -376,6 +505,15 @@ struct TinyModel {
     for (std::uint32_t i = 0; i < width; ++i)
       for (std::uint32_t j = 0; j < 2 * model_width; ++j) data += bytes_of(i == j ? 1.0F : 0.0F);
     writer.add_tensor("nextn.pre_projection.weight", {2 * model_width, width}, DType::kF32, data);
+  }
+
+  /// Of lfm3: half of the pairs turn in layers that see all.
+  template <class Writer>
+  void write_stays(Writer& writer) const {
+    std::string data;
+    for (std::uint32_t i = 0; i < head_dim / 2; ++i) data += bytes_of(i < head_dim / 4 ? 1.0F : 1e30F);
+    if (!without.contains("rope_freqs.weight"))
+      writer.add_tensor("rope_freqs.weight", {head_dim / 2}, DType::kF32, data);
   }
 
   /// A quarter of the pairs turns, as in files. One tensor for all layers that see all; none where no layer does.
@@ -510,6 +648,7 @@ struct TinyModel {
         floats(writer, random, std::string("rope_factors_") + kind + ".weight", {head_dim / 2}, 2.0F, 0.3F);
     if (biases && (has_qkv_biases() || arch == "phi3")) floats(writer, random, "output.bias", {vocab}, 0.0F, 0.3F);
     if (is_gemma4()) write_rope_factors(writer);
+    if (is_lfm3()) write_stays(writer);
     if (is_assistant()) write_projections(writer, random);
     if (is_gemma4() && per_layer_width > 0) {
       matrix("per_layer_token_embd.weight", vocab, std::uint64_t{layers} * per_layer_width);
@@ -519,7 +658,7 @@ struct TinyModel {
     for (std::uint32_t i = 0; i < layers + (head == Head::kNone ? 0 : 1); ++i) {
       const std::string p = "blk." + std::to_string(i) + ".";
       const std::uint64_t dim = head_dim_of(i), own_ffn = ffn_of(i);
-      const std::uint64_t q_width = heads * dim, kv_width = kv_heads_of(i) * dim;
+      const std::uint64_t q_width = heads_of(i) * dim, kv_width = kv_heads_of(i) * dim;
       const std::uint64_t v_dim = v_head_dim > 0 ? v_head_dim : dim, v_width = kv_heads_of(i) * v_dim;
       const bool attends = has_mixer(i) && !keeps_state(i);
       if (i == layers) write_head(writer, random, p);
@@ -527,20 +666,24 @@ struct TinyModel {
       if (has_norm_biases()) floats(writer, random, p + "attn_norm.bias", {width}, 0.0F, 0.3F);
       if (has_norm_biases() && !is_parallel) floats(writer, random, p + "ffn_norm.bias", {width}, 0.0F, 0.3F);
       if (is_glimmer()) matrix(p + "attn_gate.weight", gates_of_heads ? heads : q_width, width);
+      if (is_laguna() || is_spark() || is_step() || (is_lfm3() && attends))
+        matrix(p + "attn_gate.weight", heads_of(i), width);
       if (has_feed_forward(i) && !norms_results_alone() && !is_cohere() && !is_parallel && !is_nemotron())
         vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight"
                     : is_falcon()                ? "ffn_norm"
                                                  : "ffn_norm.weight"),
                width);
       const bool has_v = !borrows(i) && !(is_global(i) && v_is_k);
-      if (attends && has_v && fused_qkv) {
+      if (is_latent()) {
+        write_latent_attention(writer, random, p);
+      } else if (attends && has_v && fused_qkv) {
         fused(writer, random, p + "attn_qkv.weight", {is_hybrid() ? 2 * q_width : q_width, kv_width, v_width}, false);
-        matrix(p + "attn_output.weight", width, heads * v_dim);
+        matrix(p + "attn_output.weight", width, heads_of(i) * v_dim);
       } else if (attends) {
         matrix(p + "attn_q.weight", is_hybrid() ? 2 * q_width : q_width, width);
         if (!borrows(i)) matrix(p + "attn_k.weight", kv_width, width);
         if (has_v) matrix(p + "attn_v.weight", v_width, width);
-        matrix(p + "attn_output.weight", width, heads * v_dim);
+        matrix(p + "attn_output.weight", width, heads_of(i) * v_dim);
       } else if (is_hybrid()) {
         write_delta_net(writer, random, p);
       } else if (is_lfm2()) {
@@ -556,13 +699,14 @@ struct TinyModel {
         floats(writer, random, p + "exp_probs_b.bias", {num_experts()}, 0.0F, 0.3F);
         matrix(p + "ffn_up_shexp.weight", shared_ffn(), width);
         matrix(p + "ffn_down_shexp.weight", width, shared_ffn());
-      } else if (num_experts() > 0 && !is_nemotron()) {
+      } else if (experts_of(i) > 0 && !is_nemotron()) {
         tensor(writer, random, p + "ffn_gate_inp.weight", num_experts(), width, false, DType::kF32);
         if (fused_gate_up) of_experts(p + "ffn_gate_up_exps.weight", 2 * ffn, width);
         if (!fused_gate_up) of_experts(p + "ffn_gate_exps.weight", ffn, width);
         if (!fused_gate_up) of_experts(p + "ffn_up_exps.weight", ffn, width);
         of_experts(p + "ffn_down_exps.weight", width, ffn);
-        if (is_glm_moe()) floats(writer, random, p + "exp_probs_b.bias", {num_experts()}, 0.0F, 0.3F);
+        if (is_glm_moe() || is_laguna() || is_step())
+          floats(writer, random, p + "exp_probs_b.bias", {num_experts()}, 0.0F, 0.3F);
       }
       if (num_experts() > 0 && is_gemma4()) {
         floats(writer, random, p + "ffn_gate_inp.scale", {width}, 8.0F, 1.0F);
@@ -570,7 +714,7 @@ struct TinyModel {
         for (const char* norm : {"pre_ffw_norm_2.weight", "post_ffw_norm_1.weight", "post_ffw_norm_2.weight"})
           vector(p + norm, width);
       }
-      if ((num_experts() == 0 && has_feed_forward(i)) || is_gemma4()) {
+      if ((experts_of(i) == 0 && has_feed_forward(i)) || is_gemma4()) {
         if (has_ffn_gate()) matrix(p + "ffn_gate.weight", own_ffn, width);
         matrix(p + "ffn_up.weight", has_gate_in_up() ? 2 * own_ffn : own_ffn, width);
         matrix(p + "ffn_down.weight", width, own_ffn);
@@ -583,7 +727,7 @@ struct TinyModel {
         vector(p + "attn_k.bias", kv_width);
         vector(p + "attn_v.bias", kv_width);
       }
-      if (qk_norm() && attends) vector(p + "attn_q_norm.weight", norm_size(heads, dim));
+      if (qk_norm() && attends) vector(p + "attn_q_norm.weight", norm_size(heads_of(i), dim));
       if (qk_norm() && attends && !borrows(i)) vector(p + "attn_k_norm.weight", norm_size(kv_heads_of(i), dim));
       if (norms_by_head) floats(writer, random, p + "attn_q_norm.weight", {dim, heads}, 1.0F, 0.3F);
       if (norms_by_head) floats(writer, random, p + "attn_k_norm.weight", {dim, kv_heads_of(i)}, 1.0F, 0.3F);
@@ -591,7 +735,7 @@ struct TinyModel {
       if (norms_results()) vector(p + "post_ffw_norm.weight", width);
       if (is_gpt_oss()) write_biases(writer, random, p);
       if (biases && attends && !has_qkv_biases() && !is_starcoder()) write_optional_biases(writer, random, p);
-      if (shared_ffn() > 0 && !is_nemotron()) {
+      if (shared_ffn() > 0 && experts_of(i) > 0 && !is_nemotron()) {
         if (is_hybrid()) floats(writer, random, p + "ffn_gate_inp_shexp.weight", {width}, 0.0F, 0.2F);
         matrix(p + "ffn_gate_shexp.weight", shared_ffn(), width);
         matrix(p + "ffn_up_shexp.weight", shared_ffn(), width);

@@ -52,6 +52,13 @@ TEST(Pattern, LooksAhead) {
   EXPECT_THAT(cut(R"( +$)", "a  \nb  "), ElementsAre("a", "  ", "\nb", "  ")) << "$ is the end of any line";
 }
 
+TEST(Pattern, AGreedyRepeatEndsWhereNoMoreIsNext) {
+  EXPECT_THAT(cut(R"((?:\r?\n)+(?!\r?\n)|x)", "a\r\n\nbx\r"), ElementsAre("a", "\r\n\n", "b", "x", "\r"));
+  EXPECT_THAT(cut("(?:a|bc)+(?!a|bc)", "abcab"), ElementsAre("abca", "b"));
+  for (const char* other : {"(?:a|bc)+?(?!a|bc)", "(?:bc)+(?!bc)b", "(?:(?:bc)+(?!bc)|d)+", "(?:b?c?)+(?!b?c?)"})
+    EXPECT_THAT(cut(other, "bc").front(), HasSubstr("ook")) << other;
+}
+
 TEST(Pattern, Classes) {
   EXPECT_THAT(cut(R"([a-c\-x]+)", "abd-x"), ElementsAre("ab", "d", "-x"));
   EXPECT_THAT(cut(R"([^\s\p{L}]+)", "1! a"), ElementsAre("1!", " a"));

@@ -32,6 +32,28 @@ TEST(PreTokenizer, DigitsOfAWord) {
   EXPECT_THAT(words("default", "a 12345"), ElementsAre("a", " ", "123", "45"));
 }
 
+TEST(PreTokenizer, DigitsByThreesFromTheirEndOn) {
+  EXPECT_THAT(words("cohere2moe", "1234567 12 4321"), ElementsAre("1", "234", "567", " ", "12", " ", "4", "321"));
+  EXPECT_THAT(words("cohere2moe", "12345a 12345_"), ElementsAre("123", "45", "a", " ", "123", "45", "_"))
+      << "where the word goes on, from the front";
+  EXPECT_THAT(words("cohere2moe", "1234\u00BD"), ElementsAre("123", "4\u00BD"));
+  EXPECT_THAT(words("cohere2moe", "\u0661\u0662\u0663\u0664,5"), ElementsAre("\u0661", "\u0662\u0663\u0664", ",", "5"));
+  EXPECT_THAT(words("cohere2moe", "12345\u200D"), ElementsAre("12", "345", "\u200D"));
+  const std::string run(100'000, '7');
+  EXPECT_EQ(words("cohere2moe", run).size(), 33'334U);
+  EXPECT_EQ(words("cohere2moe", run + "x").size(), 33'335U);
+  EXPECT_EQ(words("tiny_aya", "1 23"), words("cohere2moe", "1 23"));
+}
+
+TEST(PreTokenizer, LineEndsThatBeginAPiece) {
+  EXPECT_THAT(words("laguna", "f():\r\n\n  x"), ElementsAre("f", "():", "\r\n\n", " ", " x"));
+  EXPECT_THAT(words("laguna", " \n x"), ElementsAre(" ", "\n", " x"));
+  EXPECT_THAT(words("qwen2", " \n x"), ElementsAre(" \n", " x"));
+  EXPECT_THAT(words("spark2_5", "a! \n\n12345"), ElementsAre("a", "!", " \n\n", "1", "2", "3", "4", "5"));
+  EXPECT_THAT(words("spark2_5", "a!\n\nb"), ElementsAre("a", "!", "\n", "\n", "b"));
+  EXPECT_THAT(words("bailingmoe2", "it'S!\n 12"), ElementsAre("it", "'S", "!\n", " ", "1", "2"));
+}
+
 TEST(PreTokenizer, MissingNameIsTheDefault) {
   EXPECT_EQ(words("", "a 12345, b!"), words("default", "a 12345, b!"));
   EXPECT_THAT(words("", "a, b!"), ElementsAre("a", ",", " b", "!"));

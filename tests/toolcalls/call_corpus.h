@@ -98,6 +98,13 @@ inline std::vector<CorpusAnswer> json_answers() {
        "{\"type\": \"function\", \"name\": \"time\", \"parameters\": {}}; {\"name\": \"time\", \"parameters\": {}}",
        "",
        {{"time", "{}"}, {"time", "{}"}}},
+      {"llama4", "{\"name\": \"time\", \"parameters\": {\"a\": 1}}", "", {{"time", R"({"a": 1})"}}},
+      {"llama4", "<|python_start|>{\"name\": \"time\", \"parameters\": {}}<|python_end|>", "", {{"time", "{}"}}},
+      {"llama4",
+       "<|python_start|><|python_end|>{\"name\": \"time\", \"parameters\": {}}{\"name\": \"weather\", "
+       "\"parameters\": {\"city\": \"Paris\"}}",
+       "",
+       {{"time", "{}"}, {"weather", R"({"city": "Paris"})"}}},
       {"llama", "{\"name\": \"nobody\", \"parameters\": {}}", "{\"name\": \"nobody\", \"parameters\": {}}"},
       {"llama", "{\"a\": [1, {\"b\": 2}]}", "{\"a\": [1, {\"b\": 2}]}"},
       {"llama", "So: {\"name\": \"time\", \"parameters\": {}}", "So: {\"name\": \"time\", \"parameters\": {}}"},

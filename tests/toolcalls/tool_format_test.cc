@@ -57,6 +57,13 @@ TEST(ToolFormat, TheLastOneFitsAnyTemplateThatTakesTools) {
   EXPECT_EQ(tool_format_of("<|tool_call|>", true).name, "granite");
 }
 
+// Of Meta's template, which llama.cpp's folder has not.
+TEST(ToolFormat, LlamaFourHasOtherHeadersThanThree) {
+  const std::string call = R"({{- '{"name": "' + tool_call.function.name + '", ' }}{{- '"parameters": ' }})";
+  EXPECT_EQ(tool_format_of(call + "{{- '<|header_start|>ipython<|header_end|>' }}", true).name, "llama4");
+  EXPECT_EQ(tool_format_of(call + "{{- '<|start_header_id|>ipython<|end_header_id|>' }}", true).name, "llama");
+}
+
 TEST(ToolFormat, ATemplateWithoutAPlaceForToolsHasThatOfItsCallsOrOfDescribedTools) {
   EXPECT_EQ(tool_format_of("", false).name, "described");
   EXPECT_EQ(tool_format_of("<|tool_call|>", false).name, "granite");

@@ -9,7 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 X86 = platform.machine() == "x86_64"
-ALL = ["avx2", "avx512vnni", "avxvnni", "scalar"] if X86 else ["neon", "scalar"]
+ALL = ["amx", "avx2", "avx512vnni", "avxvnni", "scalar"] if X86 else ["neon", "scalar"]
 
 
 def levels_of_machine():
@@ -23,11 +23,15 @@ def levels_of_machine():
     levels = {"scalar", "avx2"}
     if {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni"} <= flags:
         levels.add("avx512vnni")
+        if {"amx_tile", "amx_int8"} <= flags:  # Linux permits tiles to whoever asks
+            levels.add("amx")
     return levels | {"avxvnni"} if "avx_vnni" in flags else levels
 
 
-def strongest():
-    return max(levels_of_machine(), key=["scalar", "avx2", "avxvnni", "avx512vnni", "neon"].index)
+def native():
+    """The strongest level, and the one on which amx is built."""
+    strongest = max(levels_of_machine(), key=["scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon"].index)
+    return ["amx", "avx512vnni"] if strongest == "amx" else [strongest]
 
 
 class IsaLevels(unittest.TestCase):
@@ -51,7 +55,7 @@ class IsaLevels(unittest.TestCase):
     def test_native_is_the_strongest_level_alone_and_no_package_is_made_of_it(self):
         done = self.configure("-DOCTAVO_BUILD_TESTS=OFF", "-DOCTAVO_ISA_LEVELS=native")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.levels(), [strongest()])
+        self.assertEqual(self.levels(), native())
         packed = subprocess.run(["cpack", "--config", self.build / "CPackConfig.cmake", "-G", "TGZ"], cwd=self.build,
                                 capture_output=True, text=True, check=False)
         self.assertNotEqual(packed.returncode, 0)
@@ -69,6 +73,15 @@ class IsaLevels(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn('found "sse9"', done.stderr)
 
+    @unittest.skipUnless(X86, "amx is a level of x86-64")
+    def test_amx_is_built_beside_the_level_that_has_most_of_its_kernels(self):
+        done = self.configure("-DOCTAVO_BUILD_TESTS=OFF", "-DOCTAVO_ISA_LEVELS=amx")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("which it needs beside it", " ".join(done.stderr.split()))
+        done = self.configure("-DOCTAVO_BUILD_TESTS=OFF", "-DOCTAVO_ISA_LEVELS=avx512vnni;amx")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.levels(), ["amx", "avx512vnni"])
+
     @unittest.skipUnless(X86, "the emulated levels are those of x86-64")
     def test_levels_are_emulated_that_the_machine_lacks_or_that_are_named(self):
         def emulated(*options):
@@ -78,7 +91,7 @@ class IsaLevels(unittest.TestCase):
                                      check=True).stdout
             return set(re.findall(r"octavo_kernels_(\w+)_emulated\.dir/", targets))
 
-        self.assertEqual(emulated(), {"avxvnni", "avx512vnni"} - levels_of_machine())
+        self.assertEqual(emulated(), {"avxvnni", "avx512vnni", "amx"} - levels_of_machine())
         self.assertEqual(emulated("-DOCTAVO_EMULATED_LEVELS=avx512vnni"), {"avx512vnni"})
         done = self.configure("-DOCTAVO_EMULATED_LEVELS=avx2")
         self.assertNotEqual(done.returncode, 0)

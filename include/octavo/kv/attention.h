@@ -39,13 +39,13 @@ struct AttentionOptions {
   bool zeros_for_empty = false;  // a slot without KV gives zeros, and is no error
 };
 
-/// KV of one slot in the caller's memory: float32 [num_tokens][num_kv_heads][head_dim] each, or more.
+/// The KV of one slot in the caller's memory: float32 [num_tokens][num_kv_heads][head_dim] each, or more tokens.
 struct KvSlot {
   std::span<const float> keys, values;
   int position = 0;  // the number of tokens that count
 };
 
-/// Slots in the caller's memory (borrowed), or in vectors of the view (owned).
+/// A view of slots in the caller's memory (borrowed), or in vectors that the view has (owned).
 class BatchedKvView {
  public:
   BatchedKvView(int num_kv_heads, int head_dim) : num_kv_heads_(num_kv_heads), head_dim_(head_dim) {}
@@ -68,7 +68,7 @@ class BatchedKvView {
   std::vector<std::unique_ptr<std::vector<float>>> owned_;  // what owned slots point to
 };
 
-/// Query rows of one sequence: its last `num_rows` positions.
+/// The query rows of one sequence: its last `num_rows` positions.
 struct ChunkRows {
   SequenceId id;
   int num_rows;
@@ -76,17 +76,17 @@ struct ChunkRows {
 
 class BatchedAttention {
  public:
-  /// `num_threads` 0 is one thread for each physical core; octavo/engine.h has the names of `isa`. Error: an unknown or
-  /// unsupported isa.
+  /// `num_threads` 0: one thread for each physical core. `isa`: the names are those of EngineOptions. Error: an isa
+  /// that is unknown or not supported.
   static Result<BatchedAttention> create(int num_threads = 0, const std::string& isa = "auto");
   ~BatchedAttention();
   BatchedAttention(BatchedAttention&&) noexcept;
   BatchedAttention& operator=(BatchedAttention&&) noexcept;
 
-  /// One query row a slot, at the last position that is written in the layer. `queries` and `out` are [slots,
-  /// num_heads, head_dim]. Errors name the slot and both lengths: heads or dimensions that are 0 or no multiple, a
-  /// wrong number of queries, K or V too short, a slot without KV, positions that left the group's window,
-  /// an unknown sequence or layer. An empty batch gives an empty result.
+  /// Attends with one query row per slot, at the last position that is written in the layer. `queries` and `out` are
+  /// [slots, num_heads, head_dim]. Errors name the slot and both lengths: a number of heads or dimensions that is 0 or
+  /// no multiple, a wrong number of queries, K or V too short, a slot without KV, positions that left the group's
+  /// window, an unknown sequence or layer. An empty batch gives an empty result.
   Result<void> decode(const PagedKvCache& cache, int layer, std::span<const SequenceId> slots,
                       std::span<const float> queries, const AttentionOptions& options, std::span<float> out);
   Result<void> decode(const BatchedKvView& view, std::span<const float> queries, const AttentionOptions& options,
@@ -94,15 +94,16 @@ class BatchedAttention {
   /// Decodes with the rows of the batch as slots.
   Result<void> decode(const ContiguousKvCache& cache, std::span<const float> queries, const AttentionOptions& options,
                       std::span<float> out);
-  /// Attends with several rows a slot, each of which sees the positions up to its own. `queries` and `out` are
-  /// [all rows, num_heads, head_dim].
+  /// Attends with several rows per slot, each of which sees the positions up to its own. `queries` and `out` are [all
+  /// rows, num_heads, head_dim].
   Result<void> chunk(const PagedKvCache& cache, int layer, std::span<const ChunkRows> slots,
                      std::span<const float> queries, const AttentionOptions& options, std::span<float> out);
 
-  /// Bytes of K and V that the last call had to load, by its plan. Bytes that several readers share count once, and so
-  /// do bytes that are read again while they are in the processor's caches.
+  /// The bytes of K and V that the last call had to load, by its plan. Bytes that several readers share count once, and
+  /// so do bytes that are read again while they are in the processor's caches.
   std::uint64_t kv_bytes_loaded() const;
-  /// Bytes of scratch memory for tiles and merged results, which grow with the rows of a call and not with depth.
+  /// The bytes of scratch memory for tiles and merged results, which grow with the rows of a call and not with the
+  /// depth.
   std::uint64_t scratch_bytes() const;
   int num_threads() const;
   std::string isa() const;

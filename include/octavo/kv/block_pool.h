@@ -20,24 +20,25 @@ namespace octavo {
 
 class BlockPool {
  public:
-  /// A pool of the ids 0 .. capacity - 1, all free; capacity may be 0 and is CHECKed. Without a hint a fresh pool hands
-  /// out its ids in ascending order.
+  /// Makes a pool of the ids 0 .. capacity - 1, all free; CHECKs the capacity, which may be 0. Without hints a new pool
+  /// hands out its ids in ascending order.
   explicit BlockPool(int capacity);
 
-  /// A free block with one reference, or kNoBlock when none is free. `hint` is the block that the new one will follow:
-  /// block hint + 1 is taken if it is free and not cached, because consecutive ids are consecutive memory and are read
-  /// faster than scattered ones. Otherwise the uncached block that was freed last is taken (the warmest one in caches);
-  /// when all free blocks are cached, the one that was freed first, whose contents are forgotten (on_evict).
+  /// Takes a free block with one reference, or gives kNoBlock when none is free. `hint` is the block that the new one
+  /// will follow: block hint + 1 is taken if it is free and not cached, because consecutive ids are consecutive memory
+  /// and are read faster than scattered ones. Otherwise the uncached block that was freed last is taken (the warmest
+  /// one in the CPU's caches); when all free blocks are cached, the one that was freed first, whose contents are
+  /// forgotten (on_evict).
   BlockId allocate(BlockId hint = kNoBlock);
 
   /// Fills `out` with blocks, each the neighbour of the one before where allocate() would take the neighbour. False:
-  /// there are too few, and the pool is as it was.
+  /// too few are free, and the pool is unchanged.
   bool allocate_run(std::span<BlockId> out, BlockId hint = kNoBlock);
 
-  /// Adds a holder of a referenced block, or of a free cached block, which is free no more.
+  /// Adds a holder to a referenced block, or to a free cached block, which is then no longer free.
   Result<void> add_reference(BlockId id);
-  /// Removes a holder; the last one frees the block. A free block and an id out of range are errors, and nothing is
-  /// changed.
+  /// Removes a holder; the last one frees the block. A free block and an id out of range are errors, which change
+  /// nothing.
   Result<void> free(BlockId id);
   /// The number of holders: 0 for a free block, -1 for an id out of range.
   int references(BlockId id) const;
@@ -46,23 +47,23 @@ class BlockPool {
   Result<void> set_cached(BlockId id, bool cached);
   bool is_cached(BlockId id) const;
   /// Adds a listener that is told the id of each cached block whose contents allocate() or evict_all() gives up; the
-  /// block is not cached any more. It must not call the pool but for its figures.
+  /// block is then no longer cached. The listener must not call the pool except for its figures.
   ListenerId on_evict(std::function<void(BlockId)> listener) { return on_evict_.add(std::move(listener)); }
   void remove_listener(ListenerId id) { on_evict_.remove(id); }
 
   /// Gives up the contents of all free blocks, in the order in which allocate() would do it.
   void evict_all();
 
-  // Memory behind the blocks: a block has memory once it was handed out, until give_back().
+  // The memory of the blocks: a block has memory from the time that it was handed out until give_back().
   struct Run {
     BlockId first = 0;
     int count = 0;  // consecutive ids
   };
-  /// The first whole run of free blocks that are not cached, from block `from` on; count 0: there is none.
+  /// The first maximal run of free blocks that are not cached, from block `from` on; count 0: there is none.
   Run free_run(BlockId from) const;
-  /// Notes that the memory of such a run is the system's again.
+  /// Notes that the system has the memory of such a run again.
   void give_back(Run run);
-  /// Orders the uncached free blocks as in a fresh pool, by id, but those with memory behind them first.
+  /// Orders the uncached free blocks by id as in a new pool, but puts those that have memory first.
   void sort_free();
 
   int free_count() const { return num_free_ + num_cached_; }  // cached blocks, which may be evicted, included
@@ -75,7 +76,7 @@ class BlockPool {
     int free = 0;    // neither referenced nor cached
     int cached = 0;  // free blocks whose contents are kept
     int referenced = 0;
-    int resident = 0;  // blocks with memory behind them
+    int resident = 0;  // blocks that have memory
     std::uint64_t evictions = 0;
   };
   Stats stats() const;
@@ -92,7 +93,7 @@ class BlockPool {
     BlockId previous = 0, next = 0;  // valid while free
     std::int32_t references = 0;
     bool cached = false;
-    bool resident = false;  // has memory behind it
+    bool resident = false;  // whether it has memory
   };
   enum Ring : std::uint8_t { kUncached, kCached };
 

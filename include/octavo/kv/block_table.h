@@ -30,7 +30,7 @@ class BlockTable {
   std::int64_t token_capacity() const { return static_cast<std::int64_t>(blocks_.size()) * block_size_; }
   /// All entries; kNoBlock where the block was given back.
   std::span<const BlockId> block_ids() const { return blocks_; }
-  /// The block of an index; none for an index out of range and a block that was given back.
+  /// The block of an index; none for an index out of range and for a block that was given back.
   std::optional<BlockId> get(int index) const;
   /// The index of the first block that is held; num_blocks() if no block is held.
   int first_held() const { return first_held_; }
@@ -39,18 +39,18 @@ class BlockTable {
   int blocks_missing(std::int64_t num_tokens) const;
   /// Makes room for `num_tokens` tokens in all, and never shrinks. False: the pool has too few blocks, nothing changed.
   bool ensure_capacity(std::int64_t num_tokens);
-  /// Adds a block with the reference that the caller holds. kNoBlock, which may only stand in front of all blocks that
-  /// are held, adds an entry that counts as given back.
+  /// Adds a block and takes over the caller's reference to it. kNoBlock, which may only stand before all held blocks,
+  /// adds an entry that counts as given back.
   void append(BlockId id);
-  /// Gives a held block back and puts another one, with the reference that the caller holds, in its place.
+  /// Gives a held block back and puts another one in its place, with the caller's reference to it.
   void replace(int index, BlockId id);
-  /// Gives back the tail blocks that `num_tokens` tokens do not need. The last block goes first, so that a pool, which
-  /// hands out the block that was freed last, returns them in ascending order.
+  /// Gives back the tail blocks that `num_tokens` tokens do not need. The last block is freed first, so that a pool,
+  /// which hands out the last freed block first, returns them in ascending order.
   void truncate(std::int64_t num_tokens);
   /// Gives back the blocks that lie wholly before `position`.
   void release_before(std::int64_t position);
 
-  /// Keeps room for the ids of `num_tokens` tokens, so that growing up to this number allocates no memory.
+  /// Reserves room for the ids of `num_tokens` tokens, so that growing up to this number allocates no memory.
   void reserve_ids(std::int64_t num_tokens);
 
   /// The number of runs of consecutive ids among held blocks: few runs are read faster.

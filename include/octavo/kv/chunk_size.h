@@ -1,4 +1,4 @@
-// The size of a prompt's next chunk, by a policy: the one rule that PrefillScheduler and the engine's scheduler share.
+// The size of a prompt's next chunk by a policy: the one rule that PrefillScheduler and the engine's scheduler share.
 //
 // Plain values.
 #pragma once
@@ -12,9 +12,9 @@ namespace octavo {
 
 struct PrefillConfig {
   int chunk_size = 512;  // tokens, at least 1
-  int overlap = 0;       // tokens of the chunk before to compute again, for models without a cache; < chunk_size
+  int overlap = 0;       // tokens of the previous chunk to compute again, for models without a cache; < chunk_size
   PrefillPriority priority = PrefillPriority::kPrefillFirst;
-  int max_yields = 8;  // kDecodePriority: yields in a row before a chunk runs all the same; 0: no yield
+  int max_yields = 8;  // kDecodePriority: the most yields in a row, after which a chunk runs all the same; 0: no yield
 
   PrefillConfig() = default;
   explicit PrefillConfig(int chunk) : chunk_size(chunk) {}
@@ -36,17 +36,16 @@ struct PrefillTurns {
 struct ChunkRequest {
   static constexpr int kNoLimit = std::numeric_limits<int>::max();
 
-  int tokens_left = 0;         // tokens of the prompt from the beginning of the chunk on
-  int overlap = 0;             // tokens at the beginning that the chunk before had as well
-  int max_tokens = kNoLimit;   // room for the chunk
-  int to_border = kNoLimit;    // tokens until a position at which a chunk must end, the overlap included; at least 1
-  bool decode_waiting = true;  // looked at by kDecodePriority only
+  int tokens_left = 0;         // the tokens of the prompt from the beginning of the chunk on
+  int overlap = 0;             // the tokens at the beginning that the previous chunk had as well
+  int max_tokens = kNoLimit;   // the most tokens that the chunk may have
+  int to_border = kNoLimit;    // tokens up to where a chunk must end, the overlap included; at least 1
+  bool decode_waiting = true;  // only kDecodePriority reads it
 };
 
-/// The tokens of the next chunk: at most chunk_size, max_tokens, tokens_left and to_border. 0 where the prompt
-/// yields to decodes: by its priority, or because the chunk would have no token that the one before did not have. The
-/// turn is counted in `turns`. This function cuts every chunk, those of PrefillScheduler and those of the engine
-/// alike.
+/// The number of tokens in the next chunk: at most chunk_size, max_tokens, tokens_left and to_border. 0 where the
+/// prompt yields to decodes: by its priority, or because the chunk would have no token that the previous one did not
+/// have. The turn is counted in `turns`. This function cuts every chunk, PrefillScheduler's and the engine's alike.
 int next_chunk_size(const PrefillConfig& config, const ChunkRequest& request, PrefillTurns& turns);
 
 }  // namespace octavo

@@ -25,7 +25,7 @@ struct ContiguousKvOptions {
   int batch = 1;
   int num_kv_heads = 0;
   int head_dim = 0;
-  int initial_capacity = 0;  // tokens; may be 0
+  int initial_capacity = 0;  // in tokens; may be 0
   int max_seq_len = 0;       // the most tokens of a row, at least 1
 };
 
@@ -36,14 +36,14 @@ struct ContiguousKvOptions {
 struct ContiguousKvView {
   KvType type;
   const std::byte *keys, *values;
-  int batch, num_kv_heads, seq_len, head_dim;  // seq_len: that of the longest row
+  int batch, num_kv_heads, seq_len, head_dim;  // seq_len: the longest row's length
   std::span<const int> lengths;                // [batch]
   std::ptrdiff_t row_stride, head_stride, position_stride;
 };
 
 class ContiguousKvCache {
  public:
-  /// A cache with room for min(initial_capacity, max_seq_len) tokens. Errors: elements of q8_0, counts below 1, a
+  /// Makes a cache with room for min(initial_capacity, max_seq_len) tokens. Errors: elements of q8_0, counts below 1, a
   /// maximum of more bytes than there are addresses, no memory.
   static Result<ContiguousKvCache> create(const ContiguousKvOptions& options);
   ~ContiguousKvCache();
@@ -51,11 +51,11 @@ class ContiguousKvCache {
   ContiguousKvCache& operator=(ContiguousKvCache&&) noexcept;
 
   /// Appends `num_tokens` to every row, each at its own length: keys and values are [batch, kv_heads, num_tokens,
-  /// head_dim], rounded to the cache's type. Errors, and the cache is unchanged: wrong lengths; "cache overflow" with
-  /// the three numbers (length, new tokens, maximum); no memory.
+  /// head_dim], rounded to the cache's type. Errors, which leave the cache unchanged: wrong lengths; "cache overflow"
+  /// with the three numbers (length, new tokens, maximum); no memory.
   Result<void> update(std::span<const float> keys, std::span<const float> values, int num_tokens);
-  /// Appends keys and values in the order of a projection, [batch, num_tokens, kv_heads, head_dim], in one pass and
-  /// without the transposition that update() asks of its caller.
+  /// Appends keys and values in the order of a projection, [batch, num_tokens, kv_heads, head_dim], in one pass, so
+  /// that the caller need not transpose them for update().
   Result<void> update_fused(std::span<const float> keys, std::span<const float> values, int num_tokens);
   /// Appends [num_tokens, kv_heads, head_dim] to one row of the batch. Errors: those of update(); no such row.
   Result<void> update_row(int row, std::span<const float> keys, std::span<const float> values, int num_tokens);
@@ -63,7 +63,7 @@ class ContiguousKvCache {
   /// A view of all positions. Error: "cache is empty" while no row holds a token.
   Result<ContiguousKvView> get_kv() const;
   /// The whole buffers, [batch, kv_heads, capacity, head_dim] of the cache's type with the strides of get_kv(), for
-  /// callers that write themselves and then call increment(). The spans are valid until the cache grows.
+  /// callers that write them and then call increment(). The spans are valid until the cache grows.
   std::span<std::byte> raw_keys();
   std::span<std::byte> raw_values();
 
@@ -99,7 +99,7 @@ class ContiguousKvCache {
   struct Memory;  // the aligned buffer, and the kernels that write it
 
   bool has_row(int row) const { return row >= 0 && row < options_.batch; }
-  std::size_t token_bytes() const;  // one position of one head, K or V
+  std::size_t token_bytes() const;  // the bytes of one position of one head, K or V
   Result<void> check_values(std::span<const float> keys, std::span<const float> values, int num_tokens,
                             int num_rows) const;
   Result<void> make_room(int length, int num_tokens);

@@ -12,6 +12,7 @@ struct KvLayerShape {
   int window = 0;                        // positions that a token sees, its own included; 0: all
   std::optional<int> borrows_from = {};  // the earlier layer, with equal heads and no narrower window, whose keys and
                                          // values this layer reads; none: it has its own
+  bool is_chunked = false;               // positions lie in chunks of `window`, and a token sees those of its own
 };
 
 }  // namespace octavo

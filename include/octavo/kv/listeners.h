@@ -18,12 +18,12 @@ class Listeners {
  public:
   using Listener = std::function<void(Arguments...)>;
 
-  /// The id is for remove(), and never used again.
+  /// Adds a listener; the id is for remove(), and is never used again.
   ListenerId add(Listener listener) {
     listeners_.emplace_back(next_, std::move(listener));
     return next_++;
   }
-  /// Does nothing where there is none of this id.
+  /// Removes a listener; does nothing where no listener has this id.
   void remove(ListenerId id) {
     std::erase_if(listeners_, [&](const auto& known) { return known.first == id; });
   }

@@ -51,7 +51,7 @@ struct PagedKvOptions {
                                           // place of the three fields above
   int num_blocks = 0;                     // blocks of each group; 0: as many as memory_bytes holds, shared out so that
                                           // sequences of four windows use all groups' pools evenly
-  std::uint64_t memory_bytes = 0;         // hard budget of the arena, if num_blocks is 0
+  std::uint64_t memory_bytes = 0;         // the most bytes of the arena, if num_blocks is 0
   std::int64_t max_tokens = 0;            // tokens that all sequences together can ever use; 0: no such limit. Caps an
                                           // arena of memory_bytes, and is the longest sequence of the contiguous layout
   int longest_sequence = 0;               // tokens; 0: unknown. One of this length fits if any does
@@ -74,14 +74,14 @@ class PagedKvCache {
  public:
   struct Group {
     int window = 0;           // in tokens; 0: all
-    std::vector<int> layers;  // ascending layers with keys and values of their own; an index in it is one in the group
+    std::vector<int> layers;  // ascending: the layers with KV of their own; an index in it is the layer's in the group
     int num_blocks = 0;
     int num_kv_heads = 0;
     int head_dim = 0;
   };
 
-  /// Errors name the finding and the expectation: a shape that makes no sense, a budget that does not hold one block
-  /// of every group, no memory.
+  /// Makes a cache. Errors name the finding and the expectation: a shape that makes no sense, a budget that does not
+  /// hold one block of every group, no memory.
   static Result<std::unique_ptr<PagedKvCache>> create(const PagedKvOptions& options);
   ~PagedKvCache();
   PagedKvCache(const PagedKvCache&) = delete;
@@ -98,33 +98,34 @@ class PagedKvCache {
   const Group& group(int group) const;  // CHECKs the number
   int group_of_layer(int layer) const;  // the group whose blocks have the layer's keys and values; CHECKs the layer
   std::uint64_t arena_bytes() const;
-  /// Tokens of the longest sequence that fits alone where it is committed token by token.
+  /// The tokens of the longest sequence that fits alone if it is committed token by token.
   std::int64_t max_sequence_tokens() const;
 
   // Sequences
   /// Takes the memory to keep books of `reserve_tokens` tokens, so that growing up to this number allocates none.
   SequenceId create_sequence(std::int64_t reserve_tokens = 0);
   bool has_sequence(SequenceId id) const;
-  /// Gives every block back. Every call that takes an id and gives a Result has an unknown sequence as an error.
+  /// Drops a sequence, which gives every block back. An unknown sequence is an error of every call that takes an id and
+  /// gives a Result.
   Result<void> drop_sequence(SequenceId id);
-  /// Takes blocks for `num_tokens` tokens in every group, or none; it never shrinks. Errors: kOutOfBlocks,
-  /// kOutOfMemory, a negative number.
+  /// Takes blocks for `num_tokens` tokens in every group, or in none; it never shrinks a sequence. Errors:
+  /// kOutOfBlocks, kOutOfMemory, a negative number.
   Result<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
-  /// Leading positions, those that left the window included, written in every layer of the group. 0: unknown id.
+  /// The number of leading positions, those that left the window included, that are written in every layer of the
+  /// group. 0: unknown id.
   std::int64_t sequence_length(SequenceId id, int group = 0) const;
-  /// Leading positions that are written in a layer: the length of its group, or more while later layers of the same
-  /// positions are still to be written. 0: unknown id or layer.
+  /// The number of leading positions that are written in a layer: the length of its group, or more while later layers
+  /// still have to write the same positions. 0: unknown id or layer.
   std::int64_t layer_length(SequenceId id, int layer) const;
   /// The number of tokens that the blocks span; 0 for an unknown id.
   std::int64_t token_capacity(SequenceId id, int group = 0) const;
-  /// A new sequence with the same contents that shares every block. A write to a shared block copies it first.
+  /// Makes a sequence with the same contents that shares every block. A write to a shared block copies it first.
   Result<SequenceId> fork(SequenceId id);
-  /// Forks into the empty sequence `to`, which was made with its own room for ids. Error: `to` holds
-  /// blocks.
+  /// Forks into the empty sequence `to`, which was made with its own room for ids. Error: `to` holds blocks.
   Result<void> fork_into(SequenceId from, SequenceId to);
-  /// Forgets positions from `num_tokens` on and gives tail blocks back, without memory, even within a shared block.
-  /// Errors: a negative number, or a windowed group no longer has blocks that the shorter sequence sees (0 always
-  /// works).
+  /// Forgets positions from `num_tokens` on and gives tail blocks back, even within a shared block, and without taking
+  /// memory. Errors: a negative number; a windowed group no longer has the blocks that the shorter sequence sees (0
+  /// always works).
   Result<void> truncate(SequenceId id, std::int64_t num_tokens);
 
   // Data, decoded and checked; `layer` counts from 0 over all groups
@@ -136,10 +137,10 @@ class PagedKvCache {
   /// Widths are those of the layer, or those of the first layer where the layer is unknown.
   Result<void> write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
                         std::span<const float> values, int num_positions = 1);
-  /// Views of element type f32 without copying, valid until the next change of the cache. Errors: the sequence, the
-  /// layer, the position (never written, or it left the window), another element type.
+  /// The views of f32 elements, not copied, valid until the next change of the cache. Errors: the sequence, the layer,
+  /// the position (never written, or it left the window), another element type.
   Result<KvView> read_kv(SequenceId id, int layer, std::int64_t position) const;
-  /// Decoded copies of every element type, [num_kv_heads][head_dim] each. Errors: lengths, then those of the view.
+  /// Decodes copies of elements of any type, [num_kv_heads][head_dim] each. Errors: lengths, then those of the view.
   Result<void> read_kv(SequenceId id, int layer, std::int64_t position, std::span<float> key,
                        std::span<float> value) const;
 
@@ -159,9 +160,9 @@ class PagedKvCache {
   /// Makes the copies that reserve() has listed; CHECKs their blocks.
   void make_copies(std::span<const BlockCopy> copies);
 
-  /// Gives memory of free blocks that the prefix cache does not hold back to the system, in pieces of at least 2 MiB a
-  /// layer; with `cached` also that of blocks in the prefix cache, whose contents are lost. Blocks have memory again
-  /// when they are written. Nothing changes for sequences, and the call takes no memory.
+  /// Gives the memory of free blocks that the prefix cache does not hold back to the system, in pieces of at least 2
+  /// MiB per layer; with `cached` also that of blocks in the prefix cache, whose contents are lost. Blocks have memory
+  /// again when they are written. Nothing changes for sequences, and the call takes no memory.
   void release_memory(bool cached);
 
   // Sharing
@@ -169,7 +170,7 @@ class PagedKvCache {
   /// empty sequence, and gives the run's length in tokens. A windowed group needs only blocks of its last window.
   /// The length is 0 without a prefix cache. Error: the sequence holds blocks.
   Result<int> attach_prefix(SequenceId id, const RowSource& rows, std::string_view domain);
-  /// Attaches further blocks behind those that a sequence holds, which must all be full and published, and gives the
+  /// Attaches further blocks after those that a sequence holds, which must all be full and published, and gives the
   /// number of tokens attached now: 0 where the sequence holds other blocks. `chain` has the hashes of the leading full
   /// blocks of `rows`.
   Result<int> extend_prefix(SequenceId id, const RowSource& rows, const BlockChain& chain);
@@ -185,7 +186,7 @@ class PagedKvCache {
   /// Blocks that write_kv() filled are published before commit(), because blocks that a window has given back cannot be
   /// found.
   Result<void> publish(SequenceId id, const RowSource& rows, std::string_view domain);
-  /// Publishes without hashing: `chain` has the hashes of leading full blocks of `rows`; blocks behind its end stay
+  /// Publishes without hashing: `chain` has the hashes of leading full blocks of `rows`; blocks after its end stay
   /// private.
   Result<void> publish(SequenceId id, const RowSource& rows, const BlockChain& chain);
 
@@ -199,7 +200,7 @@ class PagedKvCache {
   /// hashes, written positions and windows agree with the tables.
   Result<void> check_integrity() const;
 
-  /// A layer as the library's kernels see it, or the lender where the layer borrows. CHECKs the number.
+  /// A layer as the library's kernels see it; for a layer that borrows, its lender. CHECKs the number.
   const KvLayer& memory(int layer) const;
   const KvArena& arena() const;
 

@@ -35,12 +35,12 @@ struct PrefillChunk {
   int size() const { return end - start; }
 };
 
-/// The chunks of a prompt at once, as PrefillScheduler hands them out where nothing cuts them; none if it is empty.
-/// With overlap each chunk begins that many tokens before the end of the one before, and no chunk lies wholly within
-/// the one before.
+/// All chunks of a prompt at once, as PrefillScheduler hands them out where nothing cuts them; none if the prompt is
+/// empty. With overlap each chunk begins that many tokens before the end of the previous one, and no chunk lies wholly
+/// within the previous one.
 class PrefillPlan {
  public:
-  /// Errors: those of PrefillConfig::check(); a prompt of more than 2^31 - 1 tokens.
+  /// Makes a plan. Errors: those of PrefillConfig::check(); a prompt of more than 2^31 - 1 tokens.
   static Result<PrefillPlan> create(std::span<const TokenId> tokens, const PrefillConfig& config);
   std::span<const PrefillChunk> chunks() const { return chunks_; }
 
@@ -59,12 +59,12 @@ class PrefillScheduler {
  public:
   static constexpr int kNoLimit = ChunkRequest::kNoLimit;
 
-  /// Errors: those of PrefillConfig::check(); a prompt of more than 2^31 - 1 tokens.
+  /// Makes a scheduler. Errors: those of PrefillConfig::check(); a prompt of more than 2^31 - 1 tokens.
   static Result<PrefillScheduler> create(std::span<const TokenId> tokens, const PrefillConfig& config);
 
   /// The next action. A chunk has at most min(chunk_size, max_tokens) tokens; where the chunk would have no token that
-  /// the one before did not have (max_tokens is at most the overlap), the action is a yield. Only kDecodePriority looks
-  /// at `decode_waiting`. Once all chunks were handed out, the action is always kStartDecode.
+  /// the previous one did not have (max_tokens is at most the overlap), the action is a yield. Only kDecodePriority
+  /// looks at `decode_waiting`. Once all chunks were handed out, the action is always kStartDecode.
   PrefillAction next_action(int max_tokens = kNoLimit, bool decode_waiting = true);
   /// Takes back a chunk that was not computed, whose tokens will be handed out again. Several chunks are taken back in
   /// reverse order. CHECKs that the chunk is the last one handed out, and not complete.
@@ -76,14 +76,14 @@ class PrefillScheduler {
   Result<void> skip_to(int position);
 
   int total_tokens() const { return static_cast<int>(tokens_.size()); }
-  int num_computed() const { return computed_; }  // leading computed tokens
+  int num_computed() const { return computed_; }  // the number of leading computed tokens
   /// The share of computed tokens, 0 to 1; 1 for an empty prompt.
   double progress() const;
   /// Whether all tokens are computed; true for an empty prompt.
   bool is_complete() const { return computed_ == total_tokens(); }
-  /// Whether decodes may run between the chunks: the prompt is not complete, its priority not kPrefillFirst.
+  /// Whether decodes may run between the chunks: the prompt is not complete, and its priority is not kPrefillFirst.
   bool decode_available() const;
-  /// The number of chunks handed out so far, and of those that the rest makes where nothing cuts them.
+  /// The number of chunks handed out so far, plus those that the rest makes where nothing cuts them.
   int total_chunks() const;
 
  private:
@@ -94,14 +94,14 @@ class PrefillScheduler {
   std::span<const TokenId> tokens_;
   PrefillConfig config_;
   int computed_ = 0;    // <= handed_out_
-  int handed_out_ = 0;  // end of the last chunk handed out
-  int next_start_ = 0;  // of the next chunk: handed_out_ less the overlap
-  int next_index_ = 0;  // of the next chunk
+  int handed_out_ = 0;  // the end of the last chunk handed out
+  int next_start_ = 0;  // where the next chunk begins: handed_out_ less the overlap
+  int next_index_ = 0;  // the next chunk's index
   PrefillTurns turns_;
-  int yields_at_chunk_ = 0;  // turns_.yields when the last chunk was handed out: retract() goes back to it
+  int yields_at_chunk_ = 0;  // turns_.yields when the last chunk was handed out, to which retract() goes back
 };
 
-/// The bytes of scores that chunks save: float32 [heads, chunk, past] at most, in place of [heads, total, total].
+/// The bytes of scores that chunks save: at most float32 [heads, chunk, past] in place of [heads, total, total].
 struct PrefillMemoryEstimate {
   std::uint64_t full_bytes = 0, chunked_bytes = 0;
   double savings = 0;  // the share of full_bytes that is saved, 0 to 1; 0 without scores
@@ -109,7 +109,7 @@ struct PrefillMemoryEstimate {
   /// A line such as "12.0 MiB -> 3.0 MiB (75 % less, 4 chunks)".
   std::string summary() const;
 };
-/// Error: chunk_size below 1, negative counts, more bytes than 64 bits count.
+/// Makes the estimate. Error: chunk_size below 1, negative counts, more bytes than 64 bits hold.
 Result<PrefillMemoryEstimate> estimate_prefill_memory(int num_tokens, int chunk_size, int num_heads);
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// An index that finds KV blocks by their contents: their rows, all rows before them, the domain, and what computed
+// An index that finds KV blocks by their contents: by their rows, all rows before them, the domain, and what computed
 // them.
 //
 // A full block has a chain hash, over its rows and the hash of the block before it. The first links of a chain have the
@@ -33,20 +33,20 @@ struct BlockHash {
   friend bool operator==(const BlockHash&, const BlockHash&) = default;
 };
 
-/// A hash of one link of a chain, which must depend on all arguments. If two contents collide, the first one stays
-/// findable and the other is not shared. The hash alone tells domains apart and, in a cache that is not chained, the
-/// tokens before a block (PagedKvCache asks the group without a window, if there is one).
+/// The hash of one link of a chain, which must depend on all arguments. If two contents collide, the first one stays
+/// findable and the other is not shared. Domains, and in a cache that is not chained also the tokens before a block,
+/// are told apart by the hash alone (PagedKvCache asks the group without a window, if there is one).
 using BlockHasher = std::function<BlockHash(const BlockHash& parent, std::span<const std::byte> bytes)>;
 
-/// The key of hashes. Who keeps it finds the same blocks in another process; who knows it can probe for texts of
-/// others.
+/// The key of the hashes. Whoever keeps it finds the same blocks in another process; whoever knows it can probe for
+/// texts of others.
 using BlockHashKey = std::array<std::byte, 16>;
 
-/// SipHash-2-4 with 128-bit results under a key: without one, a random one of this hasher and its copies. Error:
-/// OpenSSL offers no SipHash.
+/// Makes a hasher: SipHash-2-4 with 128-bit results under `key`, or under a random key of this hasher and its copies.
+/// Error: OpenSSL offers no SipHash.
 Result<BlockHasher> make_block_hasher(const std::optional<BlockHashKey>& key = {});
 
-/// All that the chains of one memory have in common.
+/// What the chains of one memory have in common.
 struct BlockHashing {
   BlockHasher hasher = {};  // empty: nothing is hashed
   BlockHash origin = {};
@@ -58,11 +58,12 @@ struct BlockHashing {
 class BlockChain {
  public:
   /// The link before all roots of one memory: `model` names all that the bits of keys and values depend on, `layout`
-  /// how they lie in a block. Who keeps blocks where caches of other models or layouts may find them needs one.
+  /// names their order in a block. It is needed where caches of other models or layouts could find the blocks.
   static BlockHash origin(const BlockHasher& hasher, std::string_view model, std::string_view layout);
   /// The first link of a domain, such as an API key; sequences of equal domains and origins find each other's blocks.
   static BlockHash root(const BlockHasher& hasher, std::string_view domain, const BlockHash& origin = {});
-  /// Of a block with given rows, each piece of them is a link of its own behind that of the tokens.
+  /// The next link of a chain. Where a block has given rows, each piece of them is a link of its own after the tokens'
+  /// link.
   static BlockHash next(const BlockHasher& hasher, const BlockHash& parent, const RowSource& block);
 
   /// An empty chain of no domain.
@@ -70,9 +71,9 @@ class BlockChain {
   BlockChain(const BlockHasher& hasher, std::string_view domain, const BlockHash& origin = {})
       : root_(root(hasher, domain, origin)) {}
 
-  /// Adds the missing hashes of full blocks of `rows`, which begin as they did at earlier calls.
+  /// Adds the missing hashes of full blocks of `rows`, which must begin with the rows of earlier calls.
   void extend(const BlockHasher& hasher, int block_size, const RowSource& rows);
-  /// Keeps room for the hashes of `num_blocks` blocks, so that extend() up to this number allocates no memory.
+  /// Reserves room for the hashes of `num_blocks` blocks, so that extend() up to this number allocates no memory.
   void reserve(std::size_t num_blocks) { hashes_.reserve(num_blocks); }
   void clear() { hashes_.clear(); }
 
@@ -89,7 +90,7 @@ class BlockChain {
 
 class PrefixCache {
  public:
-  /// A cache that gets the pool's evictions from now on. `block_size` is in tokens, at least 1.
+  /// Makes a cache that is told the pool's evictions from now on. `block_size` is in tokens, at least 1.
   PrefixCache(BlockPool& pool, int block_size, bool chained = true);
   ~PrefixCache();
   PrefixCache(const PrefixCache&) = delete;
@@ -103,17 +104,18 @@ class PrefixCache {
   /// The block published under `hash`, whatever it holds, or kNoBlock.
   BlockId find_hash(const BlockHash& hash) const;
 
-  /// Makes a referenced block findable, which is immutable from now on. The result is the block that is findable under
-  /// the hash: `block`, or a block with the same contents that was there already, which the caller should use instead
-  /// (and take a reference to). kNoBlock: another content has the same hash, or a chained cache does not know
-  /// `parent_block` under `parent`, or there is no memory for given rows, and the block stays private. A block that was
-  /// published under another hash is unpublished first. Errors: a block that is not referenced, a wrong number of rows.
+  /// Makes a referenced block findable; it is immutable from now on. The result is the block that is findable under the
+  /// hash: `block`, or a block with the same contents that was published before, which the caller should use instead
+  /// (and take a reference to). kNoBlock: other contents have the same hash, or a chained cache does not know
+  /// `parent_block` under `parent`, or there is no memory for given rows; then the block stays private. A block that
+  /// was published under another hash is unpublished first. Errors: a block that is not referenced, a wrong number of
+  /// rows.
   Result<BlockId> publish(BlockId block, const BlockHash& hash, const BlockHash& parent, const RowSource& rows,
                           BlockId parent_block = kNoBlock);
 
-  /// Marks a published block as that of an owner, which a number names.
+  /// Sets the owner of a published block, which a number names.
   void set_owner(BlockId block, std::uint64_t owner);
-  /// The most leading rows that `rows` has in common with one of the latest kMaxCompared blocks of this owner that were
+  /// The most leading rows that `rows` has in common with one of this owner's latest kMaxCompared blocks that were
   /// published after `parent` in a chained cache. None: there is no such block, or one begins with all of `rows`.
   std::optional<std::size_t> common_with_others(BlockId parent, const RowSource& rows, std::uint64_t owner) const;
   static constexpr int kMaxCompared = 64;
@@ -124,7 +126,7 @@ class PrefixCache {
   /// Forgets a block before it is written, and in a chained cache all blocks that were published after it. A block that
   /// is not published is left alone. A block that the pool evicts is forgotten in the same way.
   void unpublish(BlockId block);
-  /// Adds a listener that is told every block that unpublish() or an eviction forgets, and the hash that it had, before
+  /// Adds a listener that is told each block that unpublish() or an eviction forgets, with the hash that it had, before
   /// anybody writes the block; it must not call the cache.
   ListenerId on_forget(std::function<void(BlockId, const BlockHash&)> listener) {
     return on_forget_.add(std::move(listener));
@@ -167,7 +169,7 @@ class PrefixCache {
   std::vector<std::vector<GivenRows>> given_;  // [blocks]; empty until a block with given rows is published
   std::vector<BlockId> index_;  // open addressing by hash.low, linear probing; kNoBlock: empty; a power of two
   Listeners<BlockId, const BlockHash&> on_forget_;
-  ListenerId of_pool_;  // in the pool's list
+  ListenerId of_pool_;  // its id in the pool's list of listeners
 };
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// The source of a sequence's rows: each is a token, or a place in something that was given instead, such as a picture.
+// The source of a sequence's rows. Each row is a token, or a place in something else that was given, such as a picture.
 //
 // Every row has a token. That of a given row is a placeholder, so that whoever reads the text of a sequence finds
 // tokens alone, and a row counts as a token in every length. What was given has a digest, and a row is one place in it:
@@ -20,8 +20,8 @@
 
 namespace octavo {
 
-/// The name of something that was given: a hash of all that its rows are made of, under which nobody can make two
-/// things meet (SHA-256, for one).
+/// The digest of something that was given: a hash of all that its rows are made of, for which nobody can make two
+/// things collide (SHA-256, for one).
 struct RowDigest {
   std::array<std::uint8_t, 32> bytes = {};
   friend bool operator==(const RowDigest&, const RowDigest&) = default;
@@ -29,9 +29,9 @@ struct RowDigest {
 
 /// Consecutive rows of a sequence that are consecutive places in one thing that was given.
 struct GivenRows {
-  std::int32_t first = 0;  // row of the sequence
+  std::int32_t first = 0;  // the first row in the sequence
   std::int32_t count = 0;
-  std::int32_t index = 0;  // the place of the first one in what was given
+  std::int32_t index = 0;  // the place of the first row in what was given
   RowDigest digest = {};
 
   std::int32_t end() const { return first + count; }
@@ -42,12 +42,12 @@ static_assert(std::has_unique_object_representations_v<GivenRows>);  // its byte
 class RowSource {
  public:
   RowSource() = default;
-  /// Tokens alone: a vector, an array or a span of them.
+  /// Makes a source of tokens alone: from a vector, an array or a span of them.
   template <class Tokens>
     requires std::convertible_to<const Tokens&, std::span<const TokenId>>
   RowSource(const Tokens& tokens) : tokens_(tokens) {}  // NOLINT(google-explicit-constructor)
-  /// `given`: ascending, apart from each other, and each as long as it can be: the same rows in other pieces are found
-  /// to differ. Pieces before and behind the tokens are left out.
+  /// `given`: pieces in ascending order that do not overlap, each as long as it can be: the same rows cut into other
+  /// pieces do not count as equal. Pieces before and after the tokens are left out.
   RowSource(std::span<const TokenId> tokens, std::span<const GivenRows> given) : tokens_(tokens), given_(given) {
     if (has_given()) narrow();
   }
@@ -56,16 +56,16 @@ class RowSource {
   bool empty() const { return tokens_.empty(); }
   /// The tokens of all rows, placeholders included.
   std::span<const TokenId> tokens() const { return tokens_; }
-  /// Some of the rows are given.
+  /// Whether some of the rows are given.
   bool has_given() const { return !given_.empty(); }
-  /// Calls visit(GivenRows) for the given rows among these, in order, counted from the first of these.
+  /// Calls visit(GivenRows) for the given rows among these, in order; rows are counted from the first of these.
   template <class Visit>
   void for_given(const Visit& visit) const {
     for (std::size_t i = 0; i < given_.size(); ++i) visit(given(i));
   }
 
   RowSource first(std::size_t count) const { return subspan(0, count); }
-  /// Rows [begin, begin + count), or all from `begin` on.
+  /// The rows [begin, begin + count), or all from `begin` on.
   RowSource subspan(std::size_t begin, std::size_t count = std::dynamic_extent) const {
     RowSource part;
     part.tokens_ = tokens_.subspan(begin, count);
@@ -76,7 +76,7 @@ class RowSource {
     return part;
   }
 
-  /// Leading rows that two have in common.
+  /// The number of leading rows that two sources have in common.
   friend std::size_t common_rows(const RowSource& a, const RowSource& b);
   friend bool operator==(const RowSource& a, const RowSource& b) {
     if (!a.has_given() && !b.has_given()) return std::ranges::equal(a.tokens_, b.tokens_);
@@ -84,14 +84,14 @@ class RowSource {
   }
 
  private:
-  /// Piece `i`, as far as it lies among these rows, counted from the first of these.
+  /// The part of piece `i` among these rows, counted from the first of these.
   GivenRows given(std::size_t i) const;
   /// Leaves out the pieces without a row among these.
   void narrow();
 
   std::span<const TokenId> tokens_;
   std::span<const GivenRows> given_;
-  std::int32_t offset_ = 0;  // of the first row, as the pieces count
+  std::int32_t offset_ = 0;  // the pieces' number of the first row
 };
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// Words that every part of the KV memory shares: the ids of blocks and sequences.
+// Types that every part of the KV memory shares: the ids of blocks and sequences.
 #pragma once
 
 #include <cstdint>

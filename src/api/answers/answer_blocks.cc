@@ -85,7 +85,7 @@ void AnswerBlocks::add_text(Block::Kind kind, std::string_view text, std::string
   if (kind != Block::Kind::kText && !text.empty()) new_logprobs_.clear();
   if (kind == Block::Kind::kReasoning && !call_.reasoning.is_shown) return;
   const bool is_new = !is_open_ || blocks_.back().kind != kind;
-  // White space between blocks belongs to none.
+  // White space between two blocks belongs to neither.
   if (is_new && !blocks_.empty()) text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
   if (text.empty()) return;
   if (is_new) open({.kind = kind}, out);
@@ -98,8 +98,7 @@ void AnswerBlocks::add_text(Block::Kind kind, std::string_view text, std::string
   keep_logprobs(block);
 }
 
-// Tokens are told before the text that they spell, as a call may begin with it, or white space that belongs to no
-// block.
+// Tokens come before the text that they spell: that text may begin a call, or be white space that belongs to no block.
 void AnswerBlocks::keep_logprobs(Block& block) {
   if (new_logprobs_.empty()) return;
   held_bytes_ += new_logprobs_.size();

@@ -23,11 +23,11 @@ class AnswerBlocks : public AnswerWriter {
   struct Block {
     enum class Kind : std::uint8_t { kReasoning, kText, kCall };
     Kind kind = Kind::kText;
-    std::string text = {};             // of a call its arguments, JSON, or a custom tool's input
-    std::string id = {}, name = {};    // of a call
-    const ClientTool* tool = nullptr;  // AnswerPart's, of a call
-    std::string logprobs = {};         // elements of a JSON array, of a text's tokens, where they are asked for
-    bool is_cut = false;               // the answer reached its longest length in it
+    std::string text = {};             // a call's arguments as JSON, or a custom tool's input; else the block's text
+    std::string id = {}, name = {};    // set for a call
+    const ClientTool* tool = nullptr;  // the tool of a call (AnswerPart::tool)
+    std::string logprobs = {};         // elements of a JSON array, one for each token of a text, where asked for
+    bool is_cut = false;               // the answer reached its longest length in this block
 
     bool is_custom() const { return tool != nullptr && tool->is_custom; }
 
@@ -35,8 +35,8 @@ class AnswerBlocks : public AnswerWriter {
     std::string_view arguments() const;
   };
 
-  /// `id` names the answer. The call has one prompt and one choice; or no prompt, and the answer is empty. `words`:
-  /// for log-probabilities in this form; null: the API has none.
+  /// `id` names the answer. The call has one prompt and one choice; or no prompt, and the answer is empty. `words` and
+  /// `form` are for log-probabilities; null `words`: the API has none.
   AnswerBlocks(const CompletionCall& call, std::string id, std::shared_ptr<const ModelText> words = {},
                LogprobForm form = LogprobForm::kChat);
 
@@ -60,22 +60,22 @@ class AnswerBlocks : public AnswerWriter {
   std::string_view stop_text() const { return call_.stop_text(stats_.stop_text); }
   /// The log-probabilities of the delta that is written: elements of a JSON array.
   std::string_view delta_logprobs() const { return new_logprobs_; }
-  /// The tokens since the last call, where keeps_tokens() says that they are kept: those of a stop text, of reasoning
-  /// and the one that ended the answer too.
+  /// The tokens since the last call of this function, where keeps_tokens() says that they are kept. Tokens of a stop
+  /// text and of reasoning are among them, and the token that ended the answer.
   std::vector<TokenId> take_tokens() { return std::exchange(tokens_, {}); }
-  /// So many bytes more are held until the answer ends.
+  /// Notes that `num_bytes` more bytes are held until the answer ends.
   void hold(std::size_t num_bytes) { held_bytes_ += num_bytes; }
 
-  // The pieces of a stream. `index` is that of the last block.
+  // The functions that write the pieces of a stream. `index` is the index of the last block.
   virtual void write_begin(std::string& out) = 0;
   virtual void begin_block(const Block& block, std::size_t index, std::string& out) = 0;
   virtual void write_delta(const Block& block, std::size_t index, std::string_view delta, std::string& out) = 0;
   virtual void end_block(const Block& block, std::size_t index, std::string& out) = 0;
   virtual void write_end(std::string& out) = 0;
   virtual void write_error(const ApiError& error, std::string& out) = 0;
-  /// The whole body of a call that is no stream.
+  /// The whole body of an answer that is not streamed.
   virtual std::string body() = 0;
-  /// A stream's blocks are held until it ends, because its end shows them again.
+  /// Whether a stream's blocks are held until its end, because the end shows them again.
   virtual bool keeps_stream() const { return false; }
   virtual bool keeps_tokens() const { return false; }
 
@@ -84,21 +84,21 @@ class AnswerBlocks : public AnswerWriter {
   void add_text(Block::Kind kind, std::string_view text, std::string& out);
   void open(Block block, std::string& out);
   void close(std::string& out);
-  /// Gives the block what tokens have been told since the last one.
+  /// Moves the log-probabilities of tokens since the last block into this one.
   void keep_logprobs(Block& block);
-  /// Tells the log-probabilities of tokens without text at the answer's end.
+  /// Writes the log-probabilities of tokens without text at the answer's end.
   void tell_last_logprobs(std::string& out);
-  /// Tells the block that is open of the answer's end, before it ends there.
+  /// Marks the open block as cut where the answer ends at its longest length.
   void mark_cut();
 
   const CompletionCall& call_;
   const std::string id_;
-  std::unique_ptr<AnswerParts> parts_;      // where tools may be called
-  std::optional<AnswerLogprobs> logprobs_;  // where they are asked for
-  std::string new_logprobs_ = {};           // of tokens that no block has yet
-  std::vector<TokenId> tokens_ = {};        // that take_tokens() has not given
+  std::unique_ptr<AnswerParts> parts_;      // null where no tools may be called
+  std::optional<AnswerLogprobs> logprobs_;  // none where they are not asked for
+  std::string new_logprobs_ = {};           // the log-probabilities of tokens that no block has yet
+  std::vector<TokenId> tokens_ = {};        // the tokens that take_tokens() has not given yet
   std::vector<Block> blocks_ = {};
-  bool is_open_ = false;  // the last one
+  bool is_open_ = false;  // the last block is still open
   std::size_t held_bytes_ = 0;
   FinishReason finish_ = FinishReason::kNone;
   RequestStats stats_ = {};

@@ -17,7 +17,7 @@ bool is_of_id(char c) {
          std::string_view("_-.:").contains(c);
 }
 
-/// The model's own id, where it has a form that clients can give back; else one that no other call has.
+/// The id of a call: the model's own where clients can give it back, else one that no other call has.
 std::string id_of(const ToolCallEvent& event, std::string_view answer) {
   if (!event.id.empty() && std::ranges::all_of(event.id, is_of_id)) return event.id;
   const std::string text = fmt::format("{}\n{}", answer, event.index);

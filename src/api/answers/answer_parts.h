@@ -18,11 +18,11 @@ namespace octavo {
 struct AnswerPart {
   using Kind = ToolCallEvent::Kind;
   Kind kind = Kind::kContent;
-  int index = 0;  // of the call
-  /// Content or reasoning; of a call that begins the tool's name; then its arguments, or what an input has more.
+  int index = 0;  // the index of the call among the answer's
+  /// Content or reasoning; for a call first the tool's name, then a piece of its arguments or of its input.
   std::string_view text = {};
-  std::string_view id = {};          // of a call that begins
-  const ClientTool* tool = nullptr;  // that a call is of; null: it is a plain function
+  std::string_view id = {};          // the call's id, where it begins
+  const ClientTool* tool = nullptr;  // the tool that a call names; null: it is a plain function
 };
 
 class AnswerParts {
@@ -35,9 +35,9 @@ class AnswerParts {
         answer_(std::move(answer)),
         parser_(*calling.format, calling.tools, calling.is_single, calling.sure) {}
 
-  /// An event's text. What a sink is given is valid within it.
+  /// Reads an event's text and gives its parts to `sink`. They are valid within `sink` alone.
   void push(const RequestEvent& event, const Sink& sink);
-  /// The end of the answer.
+  /// Reads the end of the answer, which may make further parts.
   void finish(const Sink& sink);
 
   int num_calls() const { return parser_.num_calls(); }
@@ -49,8 +49,8 @@ class AnswerParts {
   const ToolCalling& calling_;
   const std::string answer_;
   ToolCallParser parser_;
-  const ClientTool* tool_ = nullptr;  // of the last call
-  CustomInput input_ = {};            // of the last call, where it is a custom tool's
+  const ClientTool* tool_ = nullptr;  // the tool of the last call
+  CustomInput input_ = {};            // the input of the last call, where its tool is a custom one
 };
 
 }  // namespace octavo

@@ -3,7 +3,7 @@
 namespace octavo {
 namespace {
 
-/// The members of a call behind its id.
+/// Writes the members of a call behind its id.
 void write_called(bool is_custom, std::string_view name, std::string_view arguments, JsonWriter json) {
   const std::string_view kind = is_custom ? "custom" : "function";
   json.fields("type", kind).key(kind).object("name", name, is_custom ? "input" : "arguments", arguments);
@@ -11,7 +11,7 @@ void write_called(bool is_custom, std::string_view name, std::string_view argume
 
 bool is_custom(const AnswerPart& part) { return part.tool != nullptr && part.tool->is_custom; }
 
-/// Arguments of the call: one delta has them in one text, however many parts the event had.
+/// Appends to a call's arguments: one delta has them as one text, into however many parts the event was split.
 void add_function_arguments(std::string_view text, std::string& deltas) {
   constexpr std::string_view kField = R"("arguments":)";
   if (deltas.contains(kField)) {

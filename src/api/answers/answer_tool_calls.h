@@ -15,8 +15,8 @@ namespace octavo {
 
 /// How the calls of an answer are written.
 struct CallStyle {
-  bool is_kept = false;      // whole in the end, else in parts as they come
-  bool is_function = false;  // one `function_call`, OpenAI's first form, in place of `tool_calls`
+  bool is_kept = false;      // calls are written whole at the end, else in deltas as they come
+  bool is_function = false;  // one `function_call`, OpenAI's older form, in place of `tool_calls`
 };
 
 class AnswerToolCalls {
@@ -25,7 +25,7 @@ class AnswerToolCalls {
   AnswerToolCalls(const ToolCalling& calling, std::string answer, CallStyle form)
       : form_(form), parts_(calling, std::move(answer)) {}
 
-  /// An event's text without the calls in it.
+  /// An event's text with its calls taken out.
   struct Shown {
     std::string content = {}, reasoning = {};
     std::string deltas = {};  // elements of a delta's tool_calls, with commas between; or members of its function_call
@@ -33,19 +33,19 @@ class AnswerToolCalls {
   Shown push(const RequestEvent& event);
 
   bool any() const { return parts_.num_calls() > 0; }
-  /// Bytes of the calls that are kept.
+  /// The bytes of the calls that are kept.
   std::size_t held_bytes() const { return held_bytes_; }
-  /// A message's field with its calls.
+  /// Writes the field of a message that has its calls.
   void write_all(JsonWriter json) const;
-  /// A delta's field with the deltas of an event.
+  /// Writes the field of a delta that has the calls' deltas of an event.
   void write_deltas(std::string_view deltas, JsonWriter json) const;
-  /// Why an answer with calls has ended.
+  /// The finish reason of an answer with calls.
   std::string_view finish_name() const { return form_.is_function ? "function_call" : "tool_calls"; }
 
  private:
   struct Call {
     std::string id, name, arguments;
-    bool is_custom;  // its arguments are an input
+    bool is_custom;  // the arguments are a custom tool's input
   };
 
   void begin(const AnswerPart& part, std::string& deltas);
@@ -53,11 +53,11 @@ class AnswerToolCalls {
 
   const CallStyle form_;
   AnswerParts parts_;
-  std::vector<Call> calls_;  // kept
+  std::vector<Call> calls_;  // the calls that are kept until the end
   std::size_t held_bytes_ = 0;
 };
 
-/// A message's content, refusal and calls. One that only calls has no content. `calls`: null where none may be called.
+/// Writes a message's content, refusal and calls. A message that only calls has no content. `calls` may be null.
 void write_content(std::string_view text, const AnswerToolCalls* calls, JsonWriter json);
 
 }  // namespace octavo

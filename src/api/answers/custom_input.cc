@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kBefore = "{\"input\":\"", kSpace = " \t\r\n";
 constexpr std::size_t kMaxHeldSpace = 64;
-constexpr std::size_t kUnit = 6, kPair = 12;  // bytes of \uXXXX, and of a pair of surrogates
+constexpr std::size_t kUnit = 6, kPair = 12;  // the bytes of an escape \uXXXX, and of a pair of surrogates
 
 bool is_high_surrogate(std::string_view escape) {
   return (escape[2] == 'd' || escape[2] == 'D') && std::string_view("89abAB").contains(escape[3]);
@@ -71,7 +71,7 @@ void CustomInput::add_text(char c, std::string& out) {
 }
 
 void CustomInput::add_escape(char c, std::string& out) {
-  // Half of a pair waits for the other half, if that is what comes.
+  // The first escape of a surrogate pair waits for the second one, if a backslash follows.
   if (held_.size() == kUnit && c != '\\') {
     end_escape(out);
     return add_text(c, out);

@@ -1,4 +1,4 @@
-// The input of a custom tool, out of the arguments of the function that stands for it, as they come.
+// The input of a custom tool, read piece by piece from the arguments of the function that stands for the tool.
 //
 // A plain value; one thread.
 #pragma once
@@ -11,10 +11,10 @@ namespace octavo {
 
 class CustomInput {
  public:
-  /// Continues the arguments, a text in JSON. Gives what it adds to the input: the text of the string `input`, which
-  /// comes first. Arguments that begin otherwise are the input as they stand.
+  /// Reads more of the arguments, a JSON text, and gives what it adds to the input: the text of the string `input`,
+  /// which must come first. Arguments that begin in another way are the input as they stand.
   std::string push(std::string_view arguments);
-  /// Nothing follows. Gives what was held.
+  /// Ends the arguments and gives the text that was held.
   std::string finish();
 
  private:
@@ -24,12 +24,12 @@ class CustomInput {
   void add_before(char c, std::string& out);
   void add_text(char c, std::string& out);
   void add_escape(char c, std::string& out);
-  /// The characters that the escapes mean.
+  /// Appends the characters that the held escapes mean.
   void end_escape(std::string& out);
 
   At at_ = At::kBefore;
-  std::string held_ = {};      // in front of the string, or an escape
-  std::size_t num_found_ = 0;  // of what stands in front of the string, white space apart
+  std::string held_ = {};      // the text before the string, or an escape that is not complete
+  std::size_t num_found_ = 0;  // the characters of kBefore that were found
 };
 
 }  // namespace octavo

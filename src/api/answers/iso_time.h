@@ -1,4 +1,4 @@
-// Times as logs have them. Pure; any thread.
+// Times in the form of logs. Pure; any thread.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace octavo {
 
-/// "2025-01-31T12:00:00.123Z"
+/// Such as "2025-01-31T12:00:00.123Z".
 std::string iso_time(std::chrono::system_clock::time_point time);
 
 }  // namespace octavo

@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-/// Milliseconds and a rate of so many tokens, under names that begin alike.
+/// Writes the milliseconds and the rate of `count` tokens, under names that begin with `name`.
 void write_times(std::string_view name, std::int64_t count, double seconds, JsonWriter json) {
   const auto tokens = static_cast<double>(count);
   const double ms = seconds * 1e3, per_token = count > 0 ? ms / tokens : 0, rate = ms > 0 ? tokens * 1e3 / ms : 0;
@@ -33,7 +33,7 @@ void LlamaTimings::write(JsonWriter json) const {
   json.key("timings").begin_object().fields("cache_n", cached_tokens_);
   write_times("prompt", prompt_tokens_ - cached_tokens_, prompt_s_, json);
   write_times("predicted", generated_tokens_, generated_s_, json);
-  if (drafted_tokens_ > 0)  // there, too, an answer without drafts says nothing of them
+  if (drafted_tokens_ > 0)  // llama.cpp too leaves these members out of an answer without drafts
     json.fields("draft_n", drafted_tokens_, "draft_n_accepted", accepted_tokens_);
   json.end_object();
 }

@@ -11,10 +11,10 @@
 
 namespace octavo {
 
-/// The ends that clients know: "stop" and "length". An answer that calls has another name for the former.
+/// The finish reasons that clients know: "stop" and "length". An answer that calls tools has another name for "stop".
 std::string_view finish_name(FinishReason finish);
 
-/// The error that the call is answered with; nothing for an end that is none. `stats`: of the choice.
+/// The error that the call is answered with; none where this end is no error. `stats`: those of the choice.
 std::optional<ApiError> error_of(FinishReason finish, const RequestStats& stats = {});
 
 }  // namespace octavo

@@ -12,13 +12,13 @@
 namespace octavo {
 namespace {
 
-/// The number that is told: OpenAI's -9999 for all that is too unlikely to say, and for NaN.
+/// The number that is written: OpenAI's -9999 for whatever is less likely, and for NaN.
 float told(float logprob) {
   constexpr float kUnlikely = -9999;
   return logprob > kUnlikely ? logprob : kUnlikely;
 }
 
-/// A word may lose its leading space at the start of a text, so the text of a token is what it adds to the one before.
+/// What a token adds to the text of the one before: at the start of a text, a word may lose its leading space.
 std::string text_behind(TokenId previous, TokenId token, const ModelText& words) {
   if (previous < 0) return words.detokenize({&token, 1});
   const TokenId both[] = {previous, token};
@@ -190,7 +190,7 @@ void AnswerLogprobs::write_completion(const Entry& entry) {
   }
 }
 
-// An object by name, so two tokens that read alike are one: the likelier. The drawn token is always among them.
+// An object of alternatives by their text: of two tokens with one text the likelier counts. The drawn token is in it.
 void AnswerLogprobs::write_alternatives(const Entry& entry) {
   JsonWriter json(top_);
   std::vector<std::string> names;

@@ -1,4 +1,4 @@
-// Log-probabilities of one answer in the shapes of /v1/chat/completions, of /v1/completions, and of llama.cpp's
+// Log-probabilities of one answer in the forms of /v1/chat/completions, of /v1/completions, and of llama.cpp's
 // /completion.
 //
 // A token is reported when all of its text has been shown, so that what a stop text holds back or cuts off does not
@@ -23,12 +23,12 @@ namespace octavo {
 /// such a token begins with "bytes:" too, as OpenAI writes it.
 std::string token_name(std::string_view bytes, bool is_chat);
 
-/// Characters of a text that comes in pieces, as a client gets it: bytes that are no character count as the U+FFFD for
-/// them.
+/// Counts the characters of a text that comes in pieces, as the client gets it: bytes that are no character count as
+/// the U+FFFD that stands for them.
 class CharacterCount {
  public:
   void add(std::string_view bytes);
-  /// The next bytes are decoded on their own, not as the rest of a character that was begun.
+  /// Ends the last character: the next bytes are decoded on their own, not as its rest.
   void cut() { begun_.clear(); }
   /// The number of characters that have begun.
   std::size_t value() const { return value_; }
@@ -39,9 +39,9 @@ class CharacterCount {
 };
 
 enum class LogprobForm : std::uint8_t {
-  kChat,        // OpenAI's, which ollama took
-  kCompletion,  // OpenAI's first
-  kLlama,       // a chat's, with the id of each token
+  kChat,        // the form of OpenAI's chats, which ollama took over
+  kCompletion,  // the form of OpenAI's completions
+  kLlama,       // the form of chats, with the id of each token
 };
 
 /// How log-probabilities name tokens.
@@ -50,8 +50,8 @@ enum class TokenNaming : std::uint8_t {
   kIds,    // "token_id:123", as vLLM has it
 };
 
-/// vLLM's `prompt_logprobs`: an array of null, then an object by ids for each token behind the first, with its own and
-/// at most `num_top` likeliest.
+/// The member `prompt_logprobs` of vLLM: an array of null for the first token, then for each other one an object by
+/// token ids, with the token itself and at most `num_top` of the likeliest.
 std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const ModelText& words);
 
 class AnswerLogprobs {
@@ -61,19 +61,19 @@ class AnswerLogprobs {
                  TokenNaming names = TokenNaming::kTexts)
       : words_(std::move(words)), form_(form), names_(names), previous_(previous) {}
 
-  /// The echoed prompt, before all events, with so many alternatives beside each token; completions only.
+  /// Adds the echoed prompt, before all events, with `num_top` alternatives for each token; completions only.
   void add_prompt(const CallPrompt& prompt, int num_top);
   void add(const RequestEvent& event);
-  /// There is nothing to report.
+  /// Whether there is nothing to report.
   bool empty() const { return num_written_ == 0; }
-  /// Bytes of what is to be reported.
+  /// The bytes of what waits to be reported.
   std::size_t held_bytes() const {
     return content_.size() + tokens_.size() + logprobs_.size() + top_.size() + offsets_.size();
   }
   /// Appends the JSON object of what is to be reported since the last call.
   void take(JsonWriter json);
-  /// Appends, in all forms but a completion's, the elements of its array, with a comma in front where something stands
-  /// there.
+  /// Appends the elements of the array, in all forms but that of completions, with a comma before them where `out` has
+  /// elements already.
   void take_entries(std::string& out);
 
  private:
@@ -81,11 +81,11 @@ class AnswerLogprobs {
     TokenId previous;  // the token before it; -1: none
     TokenId token;
     std::string text;
-    std::optional<float> logprob;  // none for a text's first token
+    std::optional<float> logprob;  // none: the first token of a text
     std::vector<TokenLogprob> top;
-    std::size_t offset = 0;  // characters that begin before it
-    std::size_t begin = 0;   // bytes of the answer before it
-    std::size_t end = 0;     // bytes of the answer up to its end
+    std::size_t offset = 0;  // the characters that begin before it
+    std::size_t begin = 0;   // the bytes of the answer before it
+    std::size_t end = 0;     // the bytes of the answer up to its end
   };
 
   std::string text_after(TokenId previous, TokenId token) const;
@@ -101,13 +101,13 @@ class AnswerLogprobs {
   LogprobForm form_;
   TokenNaming names_;
   TokenId previous_;
-  std::size_t num_bytes_ = 0;      // of the answer's tokens so far
-  std::size_t num_shown_ = 0;      // of these, given to the client
-  CharacterCount num_characters_;  // of these, and of the echoed prompt
+  std::size_t num_bytes_ = 0;      // the bytes of the answer's tokens so far
+  std::size_t num_shown_ = 0;      // the bytes of the answer that the client has got
+  CharacterCount num_characters_;  // counts the characters of both the echoed prompt and the answer
   std::deque<Entry> pending_;
   std::size_t num_written_ = 0;
-  std::string content_;                            // elements of the one array
-  std::string tokens_, logprobs_, top_, offsets_;  // completions: elements of each array
+  std::string content_;                            // the elements of the one array
+  std::string tokens_, logprobs_, top_, offsets_;  // for completions: the elements of each array
 };
 
 }  // namespace octavo

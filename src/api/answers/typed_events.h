@@ -10,8 +10,8 @@
 
 namespace octavo {
 
-/// "event: NAME" and the beginning of its data, whose type has the same name. The writer is for the members that
-/// follow.
+/// Begins an event: "event: NAME", and data whose `type` is the same name. The writer is for the members that follow
+/// the type.
 inline JsonWriter begin_typed_event(std::string& out, std::string_view name) {
   out += "event: ";
   out += name;

@@ -11,16 +11,16 @@ constexpr std::uint64_t kTextBytes = 5;
 constexpr std::uint64_t kChatTokenBytes = 90, kChatAlternativeBytes = 70;
 constexpr std::uint64_t kCompletionTokenBytes = 50, kCompletionAlternativeBytes = 20;
 
-// `token_id:12345` in the place of a text
+// The bytes of `token_id:12345` in place of a text.
 constexpr std::uint64_t kIdNameBytes = 10;
 
-// `"12345":{"logprob":-12.345678,"rank":12345,"decoded_token":" text"},` and braces around several.
+// The bytes of `"12345":{"logprob":-12.345678,"rank":12345,"decoded_token":" text"},` and the braces around several.
 constexpr std::uint64_t kPromptLogprobBytes = 75;
 
-constexpr std::uint64_t kIdBytes = 7;  // six digits and a comma
+constexpr std::uint64_t kIdBytes = 7;  // the bytes of six digits and a comma
 
-// Beside an echoed prompt's text, its log-probabilities spell each token as one of a list and as a key of its
-// alternatives.
+// How often an echoed prompt is spelled where it has log-probabilities: once as the text, once in the list of tokens,
+// and once in the keys of alternatives.
 constexpr std::uint64_t kSpellings = 3;
 
 /// The bytes that log-probabilities take beside a token's text.

@@ -13,8 +13,8 @@
 
 namespace octavo {
 
-/// The type and the code of the error of a prompt without room: programs of llama.cpp look for the one, those of OpenAI
-/// for the other.
+/// The type and the code of the error of a prompt without room in the context: programs written for llama.cpp look for
+/// the type, those for OpenAI for the code.
 inline constexpr std::string_view kContextFullType = "exceed_context_size_error";
 inline constexpr std::string_view kContextFullCode = "context_length_exceeded";
 
@@ -22,11 +22,11 @@ inline constexpr std::string_view kContextFullCode = "context_length_exceeded";
 struct ContextFull {
   std::int64_t prompt_tokens = 0;
   std::int64_t context = 0;
-  bool is_counted = true;  // to its end; else it has more tokens, or just as many
+  bool is_counted = true;  // all the prompt's tokens were counted; else it has at least so many
 };
 
 struct ApiError {
-  int status = 500;                            // HTTP
+  int status = 500;                            // the HTTP status
   std::string message = {};                    // says what was found and expected
   std::string type = "invalid_request_error";  // or authentication_error, server_error, ...
   std::string param = {};                      // the field of the request; empty: null in the JSON
@@ -38,17 +38,17 @@ struct ApiError {
 template <class T>
 using ApiResult = std::expected<T, ApiError>;
 
-/// An engine's error in these terms: kContextOverflow is 400 context_length_exceeded, kQueueFull 429, kDraining 503
-/// (both with Retry-After), kOutOfMemory 503, all else 400.
+/// The API's error for one of the engine: kContextOverflow becomes 400 context_length_exceeded, kQueueFull 429 and
+/// kDraining 503 (both with Retry-After), kOutOfMemory 503, all others 400.
 ApiError to_api_error(const Error& error);
-/// A 400 about a field, or about the body.
+/// The error (400) of a field, or of the body.
 ApiError to_api_error(JsonError error);
 
-/// 400s about one field, with the codes that OpenAI uses.
+/// Errors (400) of one field, with the codes that OpenAI uses.
 ApiError invalid_value(std::string param, std::string message);
 ApiError unsupported(std::string param, std::string message);
 
-/// A cursor's error for `return` in a function that gives an ApiResult.
+/// A cursor's error, for `return` in a function that gives an ApiResult.
 inline std::unexpected<ApiError> refused(JsonError error) { return std::unexpected(to_api_error(std::move(error))); }
 /// The value that a cursor has read, or its error as an ApiError.
 template <class T>
@@ -57,15 +57,15 @@ ApiResult<T> to_api_result(JsonResult<T> read) {
   return refused(std::move(read.error()));
 }
 
-/// 503, to be tried again.
+/// The error (503) of what may be tried again later.
 ApiError unavailable(std::string message, std::string code);
-/// The 503 of a server that takes no more requests.
+/// The error (503) of a server that takes no more requests.
 ApiError shutting_down();
-/// The 503 of a server whose engine has ended with an exception.
+/// The error (503) of a server whose engine has ended with an exception.
 ApiError engine_failed();
 
-/// {"error": {"message", "type", "param", "code"}}; where the context is full, with llama.cpp's "n_prompt_tokens" and
-/// "n_ctx" in the object.
+/// {"error": {"message", "type", "param", "code"}}; for a full context the object has llama.cpp's "n_prompt_tokens" and
+/// "n_ctx", too.
 std::string error_body(const ApiError& error);
 
 }  // namespace octavo

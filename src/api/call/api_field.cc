@@ -41,10 +41,12 @@ bool asks_for_nothing(const json::value& value, double neutral) {
   return value.is_number() && value.to_number<double>() == neutral;
 }
 
+std::uint64_t drawn_seed() { return random_seed() >> 11; }
+
 ApiRequest request_of(const ServedModel& model) {
   ApiRequest request;
   request.settings.sampling = model.sampling_defaults;
-  request.settings.sampling.seed = model.policy.seed ? *model.policy.seed : random_seed();
+  request.settings.sampling.seed = model.policy.seed ? *model.policy.seed : drawn_seed();
   request.is_seeded = model.policy.seed.has_value();
   request.settings.reasoning.mode = model.policy.reasoning_mode;
   request.length.otherwise = model.policy.max_tokens;

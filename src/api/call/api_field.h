@@ -1,5 +1,6 @@
 // The fields of an API as data: one row for each that a client may send. A body is read by walking the rows, and the
-// same rows are what documentation and /openapi.json say of the API, and what tests send wrong values to.
+// same rows are what documentation and /openapi.json say of the API, and where tests find the fields to send wrong
+// values to.
 //
 // Rows are constants; a FieldReader serves one body on one thread.
 #pragma once
@@ -29,7 +30,7 @@ enum class FieldForm : std::uint8_t {
   kNumber,
   kString,
   kStrings,        // an array of strings
-  kStringOrArray,  // a string, or an array of what the row says
+  kStringOrArray,  // a string, or an array whose elements the row's text describes
   kStringOrObject,
   kStringArrayOrObject,
   kBooleanOrObject,
@@ -40,37 +41,38 @@ enum class FieldForm : std::uint8_t {
 
 enum class FieldUse : std::uint8_t {
   kHonoured,
-  kHint,     // an answer means the same without it, and does not depend on it
-  kIgnored,  // with a warning
-  kRefused,  // unless its value asks for nothing
+  kHint,     // a hint: answers do not depend on it
+  kIgnored,  // a warning says that it is ignored
+  kRefused,  // refused unless its value asks for nothing
 };
 
 class FieldReader;
 struct ApiField;
 using TakeField = void (*)(FieldReader& reader, const ApiField& field);
 
-/// One field, written as one of the calls below. What is no number has no bounds, and a bound of a model's is that of
-/// the row at the most.
+/// One field, written by one of the functions below. A field that is no number has no bounds; a bound that depends on
+/// the model is at most the row's.
 struct ApiField {
-  /// "options.top_p", as clients write it. "messages[].role" is a part of each element: its row describes what the
-  /// list's own row has read.
+  /// The path as clients write it, such as "options.top_p". "messages[].role" is a member of each element of a list:
+  /// its row only describes what the row of the list reads.
   std::string_view path;
   FieldForm form = FieldForm::kAny;
   double min = std::numeric_limits<double>::lowest();
   double max = std::numeric_limits<double>::max();
-  std::string_view otherwise = {};  // the default in words; empty: none is needed
+  std::string_view otherwise = {};  // the default in words; empty: the field needs none
   FieldUse use = FieldUse::kHonoured;
-  std::span<const std::string_view> values = {};  // of a string, the only ones; empty: any
-  double neutral = 0;     // the number that asks for nothing, of a field that is refused or ignored
-  std::string_view text;  // what the field asks for; or why it is refused or ignored, to stand behind "PATH: "
+  std::span<const std::string_view> values = {};  // the only values of a string; empty: any
+  double neutral = 0;     // the number that asks for nothing, where the field is refused or ignored
+  std::string_view text;  // what the field asks for; or why it is refused or ignored, written behind "PATH: "
   bool is_needed = false;
-  /// Called where the field, or the object that it is a member of, is given or needed. Null: nothing is read.
+  /// Reads the field. Called where the field, or the object that it is a member of, is given or needed. Null: nothing
+  /// is read.
   TakeField take = nullptr;
 };
 
 namespace field {
 
-/// Makes rows of one form. `otherwise`: ApiField's.
+/// Makes rows of one form. `otherwise`: see ApiField.
 template <FieldForm kForm>
 struct RowOf {
   constexpr ApiField operator()(std::string_view path, std::string_view otherwise, std::string_view text,
@@ -78,7 +80,7 @@ struct RowOf {
     return {.path = path, .form = kForm, .otherwise = otherwise, .text = text, .take = take};
   }
 };
-// They are called as functions are.
+// Constants that are called as functions, and named so.
 // NOLINTBEGIN(readability-identifier-naming)
 inline constexpr RowOf<FieldForm::kBoolean> boolean;
 inline constexpr RowOf<FieldForm::kString> string;
@@ -116,7 +118,7 @@ constexpr ApiField integer(std::string_view path, double min, double max, std::s
   return field;
 }
 
-// Rows of fields that are not honoured. `neutral`: ApiField's.
+// Makers of rows for fields that are not honoured. `neutral`: see ApiField.
 constexpr ApiField used(FieldUse use, ApiField field, double neutral = 0) {
   field.use = use;
   field.neutral = neutral;
@@ -139,52 +141,54 @@ constexpr ApiField needed(ApiField field) {
 
 }  // namespace field
 
-/// The end of a name in a path whose value is a list.
+/// The suffix of a name in a path whose value is a list.
 inline constexpr std::string_view kElements = "[]";
 
 using FieldTable = std::span<const ApiField>;
-/// The tables that an API is read by, in this order.
+/// The tables by which an API's bodies are read, in this order.
 using ApiFields = std::span<const FieldTable>;
 
-/// The model that will answer a request, as far as its reading asks for it.
+/// The model that will answer a request, as far as reading the request needs it.
 struct ApiContext {
   const ModelText& words;
   const ServedModel& model;
-  const OwnResponses* responses = nullptr;  // that requests of /v1/responses may go on with; else null
-  std::span<const TokenId> prompt = {};     // token ids that take the place of the body's `prompt`; empty: the body's
-  const UnfetchedPictures* unfetched = nullptr;  // of the body's; null: no address was asked for one
+  const OwnResponses* responses = nullptr;       // responses that a request of /v1/responses may continue; else null
+  std::span<const TokenId> prompt = {};          // token ids that replace the body's `prompt`; empty: the body's counts
+  const UnfetchedPictures* unfetched = nullptr;  // pictures that were not fetched; null: none was tried
 };
 
-/// A request with what the server gives to those that say nothing.
+/// A seed for a request that names none, below 2^53: answers tell it, and readers of JSON may keep numbers as doubles.
+std::uint64_t drawn_seed();
+/// A new request with the server's values for all that a body may leave out.
 ApiRequest request_of(const ServedModel& model);
 
-/// A body on its way into an ApiRequest. Keeps the first mistake.
+/// A body that is read into an ApiRequest. The reader keeps the first error.
 class FieldReader {
  public:
   FieldReader(const boost::json::object& given, const ApiContext& known, ApiRequest& made)
       : body(given), context(known), request(made) {}
 
-  /// The place of a path, whose names are joined by dots.
+  /// A cursor at a path, whose names are joined by dots.
   JsonCursor at(std::string_view path) const;
-  /// The value that a cursor has read, an optional or a pointer; nothing where that was a mistake, which is kept.
+  /// The value that a cursor has read, an optional or a pointer; empty where that is an error, which is kept.
   template <class T>
   T take(JsonResult<T> read) {
     if (read) return *read;
     refuse(std::move(read.error()));
     return T();
   }
-  /// Keeps the first.
+  /// Keeps an error, if it is the first.
   void refuse(ApiError error) {
     if (!error_) error_ = std::move(error);
   }
   void refuse(JsonError error) { refuse(to_api_error(std::move(error))); }
   bool failed() const { return error_.has_value(); }
   const std::optional<ApiError>& error() const { return error_; }
-  /// The mistake of a part that was read by cursor, if it had one.
+  /// Keeps the error of a part that was read by a cursor, if it had one.
   void keep(ApiResult<void> read) {
     if (!read) refuse(std::move(read.error()));
   }
-  /// Each row of the tables, in their order, up to the first mistake.
+  /// Reads the fields of the tables in their order, up to the first error.
   void read(ApiFields tables);
 
   const boost::json::object& body;
@@ -195,7 +199,7 @@ class FieldReader {
   std::optional<ApiError> error_;
 };
 
-/// The request with what a body asks for by these tables. Error: its first mistake.
+/// The request with what a body asks for by these tables. Error: the first one in the body.
 ApiResult<ApiRequest> read_request(ApiRequest request, const boost::json::object& body, const ApiContext& context,
                                    ApiFields fields);
 
@@ -232,13 +236,13 @@ void into(FieldReader& reader, const ApiField& field) {
   }
 }
 
-/// Checks the form of a field that is read elsewhere.
+/// Check the form of a field that is read elsewhere.
 void check_boolean(FieldReader& reader, const ApiField& field);
 void check_integer(FieldReader& reader, const ApiField& field);
 void check_string(FieldReader& reader, const ApiField& field);
 void check_object(FieldReader& reader, const ApiField& field);
 
-/// Whether a value asks for nothing: false, nothing in it, or the neutral number.
+/// Whether a value asks for nothing: false, an empty string, array or object, or the neutral number.
 bool asks_for_nothing(const boost::json::value& value, double neutral);
 
 }  // namespace octavo

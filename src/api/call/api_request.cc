@@ -15,7 +15,7 @@ TemplateValue* member(TemplateValue& value, std::string_view name) {
   return found == dict->end() ? nullptr : &found->second;
 }
 
-/// The schema in a tool as templates have it.
+/// The member `parameters` of a tool in the form that templates read; null: it has none.
 TemplateValue* parameters_in(TemplateValue& tool) {
   TemplateValue* function = member(tool, "function");
   return function == nullptr ? nullptr : member(*function, "parameters");

@@ -32,8 +32,8 @@ bool CallRun::has_turn() const {
                             num_tokens_open_ + prompts_.num_tokens[next_] <= prompts_.most_tokens_at_once);
 }
 
-// The lock is not held while the engine is called: its own callbacks want it. Whoever cancels meanwhile does not know
-// the request that is on its way.
+// The lock is not held while the engine is called, as its callbacks take it. So cancel() cannot see the request that is
+// just being submitted: it is cancelled here, afterwards.
 Result<void> CallRun::go_on(const std::shared_ptr<void>& owner) {
   std::unique_lock lock(mutex_);
   if (std::exchange(is_under_way_, true)) return {};
@@ -63,7 +63,7 @@ Result<void> CallRun::go_on(const std::shared_ptr<void>& owner) {
   return done;
 }
 
-/// An engine's callback, which must not throw, may be where it is called.
+/// Submits a prompt. Nothing may be thrown: go_on() may have been called from an engine's callback.
 Result<RequestId> CallRun::submit(std::size_t prompt, const std::shared_ptr<void>& owner) {
   try {
     OCTAVO_TRY(Request request, prompts_.make(prompt));
@@ -92,7 +92,7 @@ void CallRun::end(std::size_t prompt) {
   states_[prompt].choices_left = 0;
 }
 
-// A request may have ended before submit() tells its number.
+// The number is set here, too: a request may end before submit() returns its number.
 void CallRun::count(std::size_t prompt, const TokenEvent& event) {
   if (event.finish == FinishReason::kNone) return;
   const std::lock_guard lock(mutex_);
@@ -106,8 +106,7 @@ void CallRun::drop_bounds() {
   prompts_.most_at_once = prompts_.most_tokens_at_once = CallPrompts::kAnyNumber;
 }
 
-/// The number of the first request from `prompt` on that is in work, which becomes the prompt behind it; 0: there is
-/// none.
+/// The number of the first request from `prompt` on that has choices left; `prompt` moves behind it. 0: there is none.
 RequestId CallRun::next_in_work(std::size_t& prompt) const {
   const std::lock_guard lock(mutex_);
   while (prompt < next_) {

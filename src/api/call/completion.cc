@@ -12,11 +12,11 @@
 namespace octavo {
 namespace {
 
-/// The place to which a JSON pointer leads from another place: "tools[0].parameters" and "/anyOf/1" are
+/// The place that a JSON pointer names, seen from `place`: from "tools[0].parameters", the pointer "/anyOf/1" names
 /// "tools[0].parameters.anyOf[1]".
 std::string place_in(std::string_view place, std::string_view pointer) {
   std::string path(place);
-  bool is_list = false;  // the part in front has elements, and not names that a client chose
+  bool is_list = false;  // the part before this one is a list, and no object whose names the client chose
   while (!pointer.empty()) {
     const std::size_t end = pointer.find('/', 1);
     std::string part(pointer.substr(1, end - 1));
@@ -32,14 +32,14 @@ std::string place_in(std::string_view place, std::string_view pointer) {
   return path;
 }
 
-/// The compiler's message about a constraint, with its place as the client wrote it.
+/// A message of the constraint compiler, with the place in the client's words.
 struct CompilerNote {
   std::string place = {};
-  std::string text = {};  // begins with the place
+  std::string text = {};  // the whole message, which begins with the place
 };
 
-/// The place is that in the schema, where the compiler names one, or the field that asks for the constraint. Of a
-/// schema that was made of a client's text, it is the text.
+/// The message with its place: where the compiler names a place in the schema, that one, else the field that asks for
+/// the constraint. A schema that was made of a client's grammar has that grammar as its place.
 CompilerNote note_of(const AskedConstraint& asked, std::string_view message) {
   std::string place = asked.field;
   for (const ConstraintRule& rule : asked.source.rules) {

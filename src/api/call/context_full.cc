@@ -7,10 +7,10 @@
 namespace octavo {
 namespace {
 
-/// The most tokens that a prompt may have: one that fills the context has no room for an answer.
+/// The most tokens that the prompt could have had: one that fills the context would leave no room for an answer.
 std::int64_t room_of(const ContextFull& full) { return std::min(full.context, full.prompt_tokens - 1); }
 
-/// The end of a message about a text whose tokens were not counted to the end.
+/// The end of a message about a text that was not counted to its end.
 std::string_view counted(const ContextFull& full) {
   return full.is_counted ? "" : " There may be more tokens: they were counted up to here.";
 }

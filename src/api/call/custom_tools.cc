@@ -17,11 +17,11 @@ namespace {
 
 namespace json = boost::json;
 
-/// The form that a tool asks its inputs to have.
+/// The form that a tool wants its inputs to have.
 struct InputFormat {
   std::string_view syntax = {};  // empty: any text
   std::string_view definition = {};
-  std::string place = {};  // of the definition
+  std::string place = {};  // where the definition stands in the body
 };
 
 ApiResult<InputFormat> read_format(const JsonCursor& format) {
@@ -41,7 +41,7 @@ ApiResult<InputFormat> read_format(const JsonCursor& format) {
   return read;
 }
 
-/// The schema of the function's arguments.
+/// The schema of a function whose only argument is the input.
 json::object parameters_of(json::object input) {
   return {{"type", "object"},
           {"properties", {{kCustomInput, std::move(input)}}},

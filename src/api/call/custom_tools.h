@@ -1,5 +1,5 @@
-// Tools that a client knows in other forms than models do, to which all are functions: OpenAI's custom tools, whose
-// calls have a text in place of arguments, and tools of a namespace.
+// Tools that clients know in another form than models, for which every tool is a function: OpenAI's custom tools, whose
+// calls have a text in place of arguments, and tools in a namespace.
 //
 // Free functions without state, and immutable values; any thread.
 #pragma once
@@ -23,31 +23,31 @@ struct ClientTool {
   bool is_custom = false;
 };
 
-/// The tools by the names of the functions that stand for them. Plain functions are not among them.
+/// The tools by the names of their functions. Plain functions are not in it.
 using ClientTools = std::map<std::string, ClientTool, std::less<>>;
 
-/// The member of a custom tool's format that has its grammar, from which the schema of its inputs is made.
+/// The name of the member of a format that has the grammar from which the schema of a custom tool's inputs is made.
 inline constexpr std::string_view kGrammarDefinition = "definition";
 
-/// The parameter of the function that stands for a custom tool.
+/// The name of the only parameter of a function that stands for a custom tool.
 inline constexpr std::string_view kCustomInput = "input";
 
-/// Whether a tool, a choice of one or a call says that it is of the type `custom`.
+/// Whether a tool, a tool choice or a call has the type `custom`.
 bool is_custom_form(const boost::json::value& value);
 
-/// The function's arguments for an input, in JSON.
+/// The arguments, as JSON, of the function that stands for a custom tool with this input.
 std::string arguments_of_input(std::string_view input);
 
-/// The name of the function that stands for a tool of a namespace: "space__name".
+/// The name of the function that stands for a tool in a namespace: "space__name".
 std::string qualified_name(std::string_view space, std::string_view name);
 
-/// The member `custom` of a tool or of a call of that type, with these members.
+/// The member `custom` of a tool or of a call with that type. `members`: its own members, for errors.
 ApiResult<JsonCursor> custom_in(const JsonCursor& holder, std::string_view members);
 
 struct AskedTool;
-/// The function that stands for a custom tool with `name`, `description` and `format`: of chats, where a grammar is an
-/// object, or of responses, where it is not. Inputs of a regular expression are held to it; a grammar in Lark is shown
-/// to the model alone, and a warning says so. Error: it is of a wrong form.
+/// The function that stands for a custom tool with `name`, `description` and `format`; in chats a grammar is an object
+/// in `format`, in responses it is not. A regular expression is enforced on inputs; a Lark grammar is only shown to the
+/// model, and a warning says so. Error: the tool has a wrong form.
 ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, Warnings& warnings);
 
 }  // namespace octavo

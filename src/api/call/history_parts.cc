@@ -19,27 +19,27 @@ namespace json = boost::json;
 constexpr std::string_view kParagraph = "\n\n";  // between pieces of reasoning
 
 enum class PartUse : std::uint8_t {
-  kText,       // the text in a member
-  kThought,    // the model's reasoning in a member
-  kLeftOut,    // nobody could read it
-  kUnseen,     // a note, or the words that were spoken in it
-  kDocument,   // its text where it has one, else a note
+  kText,       // the text in member `what`
+  kThought,    // the model's reasoning, in member `what`
+  kLeftOut,    // left out: nobody but its maker can read it
+  kUnseen,     // a note that names `what`, or the transcript of what was spoken
+  kDocument,   // the document's text, or a note where it has none
   kReference,  // the name of a tool
-  kResult,     // the texts in it, else a note
-  kRun,        // a call that another server has run, as a note
+  kResult,     // the texts in it, or a note where it has none
+  kRun,        // a note about a call that another server has run
 };
 
 struct PartKind {
   std::string_view type;
   PartUse use;
-  std::string_view what = {};  // the member with the text; of what may be unseen, the words for it
+  std::string_view what = {};  // the member with the text; else the words for what cannot be seen
 };
 
 constexpr std::string_view kImage = "an image", kSound = "a recording", kVideo = "a video", kFile = "a file";
 constexpr std::string_view kWayToSee = "; a model that sees does so with --mmproj FILE";
 constexpr std::string_view kOutput = "the output of a program", kPage = "a page of the web";
 
-/// The parts of OpenAI's chats and responses, of Anthropic's messages, and of servers that have more than these.
+/// The kinds of parts in OpenAI's chats and responses, in Anthropic's messages, and in the APIs that extend these.
 constexpr PartKind kPartKinds[] = {
     {"text", PartUse::kText, "text"},
     {"input_text", PartUse::kText, "text"},
@@ -83,16 +83,16 @@ constexpr PartKind kPartKinds[] = {
     {"mcp_tool_use", PartUse::kRun},
 };
 
-/// The members whose texts are shown of a result in another server's form, in this order.
+/// The members whose texts are shown, in this order, where a result has the form of another server.
 constexpr std::string_view kReadable[] = {
     "title",           "filename", "url",    "source",    "query",   "queries", "text",    "code",    "action",
     "arguments",       "stdout",   "stderr", "logs",      "content", "output",  "outputs", "results", "tool_name",
     "tool_references", "message",  "error",  "error_code"};
 
-/// The members that are shown as JSON where they are objects.
+/// The members of these that are shown as JSON where they are objects.
 constexpr std::string_view kAsJson[] = {"action", "arguments"};
 
-/// The media types of texts, beside those that begin with "text/".
+/// The media types of texts, besides those that begin with "text/".
 constexpr std::string_view kTextMedia[] = {"application/json", "application/xml", "application/yaml",
                                            "application/toml", "application/javascript"};
 
@@ -101,7 +101,7 @@ const PartKind* kind_of(std::string_view type) {
   return found == std::end(kPartKinds) ? nullptr : found;
 }
 
-/// A member that is a text; empty where it is none.
+/// The text in a member; empty where it is none.
 std::string_view text_at(const json::object& object, std::string_view name) {
   const json::value* member = object.if_contains(name);
   const json::string* text = member == nullptr ? nullptr : member->if_string();
@@ -125,7 +125,7 @@ std::optional<std::string> decoded_text(std::string_view media_type, std::string
   return bytes;
 }
 
-/// The text of "data:text/plain;base64,...".
+/// The decoded text of a URL such as "data:text/plain;base64,...".
 std::optional<std::string> text_of_url(std::string_view url) {
   constexpr std::string_view kScheme = "data:", kEncoding = ";base64";
   const std::size_t comma = url.find(',');
@@ -136,7 +136,7 @@ std::optional<std::string> text_of_url(std::string_view url) {
   return decoded_text(head, url.substr(comma + 1));
 }
 
-/// Writes what parts say, a line for each.
+/// Writes the contents of parts as text, one line for each.
 class Teller {
  public:
   explicit Teller(HistoryReader::Names& named_tools) : named_tools_(named_tools) {}
@@ -179,7 +179,7 @@ class Teller {
     }
   }
 
-  /// The first thing that the model cannot see; empty: there is none.
+  /// The words for the first thing that the model cannot see; empty: it sees all.
   std::string_view first_unseen() const { return first_unseen_; }
   std::string take() { return std::move(text_); }
 
@@ -195,7 +195,7 @@ class Teller {
     add_line(unseen(what, name));
   }
 
-  /// One note, however much stands there.
+  /// Adds one note for all that is nested too deep.
   void add_too_deep() {
     if (!std::exchange(is_too_deep_, true)) add_unseen("something");
   }
@@ -216,7 +216,7 @@ class Teller {
                          arguments_text(input)));
   }
 
-  /// A document has its title and its text, or a note with its name.
+  /// Adds a document: its title and its text, or a note with its name.
   void add_document(const json::object& part, std::string_view what, int depth) {
     const json::object* inner = object_at(part, "file");
     const json::object& file = inner == nullptr ? part : *inner;
@@ -240,9 +240,9 @@ class Teller {
   std::string_view first_unseen_ = {};
 };
 
-/// The error of a part that the user gives and that is no text. Anthropic's API names the place of an image or a
-/// document by its kind, "messages[2].content[0].image", which Claude Code looks for: it takes the block out of its
-/// history and asks again, where it else would send the block with each later request.
+/// The error of a part that the user gives and that is no text. For an image or a document of Anthropic's API, the
+/// place has the kind in it, "messages[2].content[0].image": Claude Code looks for that, takes the block out of its
+/// history and asks again; else it would send the block with every later request.
 std::unexpected<ApiError> no_text(const JsonCursor& part, std::string_view what, bool sees) {
   const JsonCursor type = part["type"];
   const std::string_view kind = text_at(*part.if_object(), "type");
@@ -255,7 +255,7 @@ std::unexpected<ApiError> no_text(const JsonCursor& part, std::string_view what,
                   "unsupported_parameter"));
 }
 
-/// The text that a part has in the member of its kind.
+/// The text in the member that the part's kind names.
 ApiResult<std::optional<std::string_view>> text_member(const JsonCursor& part, const PartKind& kind, bool is_newest) {
   const JsonCursor given = part[kind.what];
   if (kind.use == PartUse::kThought && given.if_array() != nullptr) return std::nullopt;

@@ -1,7 +1,7 @@
-// The parts of a conversation, whichever API they come by: a row for each kind says what becomes of it. An agent sends
-// its whole history each time, so nothing that stands in it is refused for its kind: a model is told in a few words of
-// what it cannot see. What the user gives in the newest message is another thing: it is refused, with what is missing.
-// A model that sees gets the pictures of the whole history.
+// The parts of a conversation, of any API: a row for each kind says what becomes of it. An agent sends its whole
+// history each time, so no part of the history is refused for its kind: a note of a few words tells the model what it
+// cannot see. Parts of the user's newest message are refused instead, and the error says what is missing. A model that
+// sees gets the pictures of the whole history.
 //
 // A HistoryReader serves one body on one thread.
 #pragma once
@@ -25,65 +25,65 @@
 
 namespace octavo {
 
-/// The words for something that the model cannot see: "[an image that this model cannot see]". `name`: its own, if any.
+/// The note about something that the model cannot see: "[an image that this model cannot see]". `name`: its own.
 std::string unseen(std::string_view what, std::string_view name = {});
 
-/// The name of a tool whose call has none.
+/// The tool's name for a call without one.
 inline constexpr std::string_view kUnknownTool = "unknown";
 
-/// A part of a content as a model has it.
+/// A part of a message's content, in the form that the model gets.
 struct ReadPart {
   enum class Kind : std::uint8_t { kNothing, kSaid, kThought, kPicture };
   Kind kind = Kind::kNothing;
   std::string text = {};
-  FoundPicture picture = {};  // of a kPicture, not decoded
+  FoundPicture picture = {};  // the picture of a kPicture; it is not decoded yet
 };
 
-/// The sender of a message, as far as that decides whether it is the user's newest.
+/// Who sent a message, as far as newest_of() needs it.
 enum class Speaker : std::uint8_t { kUser, kTool, kModel, kAside };
 
-/// The index of the user's newest message: the last one, but for messages of the system. The number of messages where
-/// that is not a user's, or stands behind a result of a tool, whose picture clients send in a user's message.
+/// The index of the user's newest message: the last one that is no message of the system. The number of messages where
+/// that one is not the user's, or follows a result of a tool: clients send the result's picture in a user's message.
 std::size_t newest_of(std::span<const Speaker> speakers);
 
-/// Arguments of a call as the JSON text that the model wrote. What is no text is written as JSON; nothing is "".
+/// A call's arguments as the text that the model wrote. A value that is no string is written as JSON; null gives "".
 std::string arguments_text(const boost::json::value* given);
 
-/// Appends a piece of reasoning as a paragraph of its own.
+/// Appends a piece of reasoning as a paragraph.
 void add_thought(std::string_view thought, std::string& reasoning);
 
 class HistoryReader {
  public:
   using Names = std::set<std::string, std::less<>>;
 
-  /// Nested deeper, a part is only something that the model cannot see.
+  /// The depth beyond which a part only counts as something that the model cannot see.
   static constexpr int kMaxDepth = 8;
 
   HistoryReader() = default;  // for a model that sees nothing
   explicit HistoryReader(PictureReader pictures) : pictures_(std::move(pictures)) {}
 
-  /// Errors: fields of a wrong type; of what the user gives now also a part that is no text, nor a picture for a model
-  /// that sees.
+  /// Reads a part. Errors: fields of a wrong type; in the newest message also a part that is no text, nor a picture for
+  /// a model that sees.
   ApiResult<ReadPart> read_part(const JsonCursor& part, bool is_newest);
-  /// Puts a part behind the message's parts, or an assistant's thought behind its reasoning. Errors: those of
+  /// Appends a part to the message's parts, or to the reasoning where it is an assistant's thought. Errors: those of
   /// PictureReader::decode().
   ApiResult<void> add(ReadPart part, ChatMessage& message);
   PictureReader& pictures() { return pictures_; }
-  /// The texts in a value of another's form, such as a result of a tool that another server ran: a line for each.
+  /// The texts in a value of a form that is not known, such as a result of another server's tool: one line for each.
   std::string texts_in(const boost::json::value& value);
-  /// The note for something of an unknown kind, of which warnings() tell.
+  /// The note for something of an unknown kind. It is counted for warnings().
   std::string unknown(const JsonCursor& found);
 
-  /// The names of tools that results have told.
+  /// The names of tools that results have named.
   const Names& named_tools() const { return named_tools_; }
-  /// Warnings for the client: of kinds that are unknown, where it names the first and counts the others, and of
-  /// pictures that are not there (PictureReader::warning()).
+  /// Warnings for the client: about unknown kinds (the first by name, the others as a number), and about pictures that
+  /// could not be had (PictureReader::warning()).
   std::vector<std::string> warnings() const;
 
  private:
   PictureReader pictures_;
   Names named_tools_;
-  std::string first_unknown_;  // its place, and what was found there
+  std::string first_unknown_;  // the place and the value of the first unknown kind
   std::size_t num_unknown_ = 0;
 };
 

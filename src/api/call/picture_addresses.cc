@@ -30,7 +30,7 @@ bool is_picture(json::object& object) {
   return type != nullptr && std::ranges::find(kTypes, std::string_view(*type)) != kTypes.end();
 }
 
-/// The text in the place where a part has its picture; null: there is none.
+/// The string that has a part's picture; null: there is none.
 json::string* place_in(json::object& part) {
   if (json::value* source = part.if_contains("source"); source != nullptr && source->is_object())
     return text_at(source->get_object(), "url");
@@ -43,7 +43,7 @@ json::string* place_in(json::object& part) {
   return nullptr;
 }
 
-/// Whether data of pictures stand beside a text.
+/// Whether an object has pictures as data beside its text.
 bool has_data(const json::object& object) {
   return std::ranges::any_of(kLists, [&object](std::string_view name) {
     const json::value* list = object.if_contains(name);
@@ -51,8 +51,8 @@ bool has_data(const json::object& object) {
   });
 }
 
-/// Calls `use` with the text of each picture in a value, or with null for pictures that have another form. The depth is
-/// that of the body, which is bounded.
+/// Calls `use` with the text of each picture in `value`, or with null for a picture in another form. It nests as deep
+/// as the body, which is bounded.
 template <class Use>
 void visit(json::value& value, const Use& use) {
   if (json::array* elements = value.if_array()) {

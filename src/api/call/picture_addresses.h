@@ -1,5 +1,5 @@
-// The pictures of a body before it is parsed, in whichever API's form. Those that it names by addresses are fetched by
-// whoever serves the body: a picture that came is put in the place of its address, as a data URL.
+// The pictures of a body before it is parsed, in any API's form. The server fetches those that are addresses, and a
+// data URL with the picture takes the address's place.
 //
 // Free functions without state; any thread.
 #pragma once
@@ -15,12 +15,12 @@
 
 namespace octavo {
 
-/// Whether a text where a picture is expected is an address that can be fetched: http, https or file.
+/// Whether a picture's text is an address that can be fetched: http, https or file.
 bool is_picture_address(std::string_view text);
 
 struct PictureAddress {
   std::string address = {};
-  int count = 1;  // how often the body has it
+  int count = 1;  // how often the body has the address
 };
 
 struct FetchedPicture {
@@ -29,17 +29,17 @@ struct FetchedPicture {
 };
 
 using FetchedPictures = std::map<std::string, Result<FetchedPicture>, std::less<>>;
-/// The reasons why pictures are not there, by their addresses.
+/// The reasons why pictures were not fetched, by their addresses.
 using UnfetchedPictures = std::map<std::string, Error, std::less<>>;
 
 struct BodyPictures {
-  bool has_any = false;                        // at addresses or as data
-  std::vector<PictureAddress> addresses = {};  // each once, in their order
+  bool has_any = false;                        // the body has pictures, as addresses or as data
+  std::vector<PictureAddress> addresses = {};  // each address once, in order of appearance
 };
 
-/// The pictures in the messages of a body.
+/// Finds the pictures in the messages of a body.
 BodyPictures find_pictures(boost::json::object& body);
-/// Puts pictures in the places of their addresses. The errors of the others.
+/// Puts fetched pictures in the places of their addresses. The result has the errors of the others.
 UnfetchedPictures put_pictures(boost::json::object& body, const FetchedPictures& fetched);
 
 }  // namespace octavo

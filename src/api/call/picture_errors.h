@@ -1,4 +1,4 @@
-// Errors of pictures, found while a prompt is made of them, as those of the fields that they came by.
+// Errors that are found when a prompt with pictures is made, as errors of the fields that the pictures came by.
 //
 // Free functions without state; any thread.
 #pragma once
@@ -12,8 +12,8 @@
 namespace octavo {
 
 bool is_of_picture(const Error& error);
-/// The error of a picture of these parts, or of these messages. Its field is the place that its message begins with, or
-/// `otherwise`.
+/// The error of a picture in these parts, or in these messages. Its field is the picture's place, with which the
+/// message begins, else `otherwise`.
 ApiError picture_error(const Error& error, std::span<const ContentPart> parts, std::string_view otherwise);
 ApiError picture_error(const Error& error, std::span<const ChatMessage> messages, std::string_view otherwise);
 

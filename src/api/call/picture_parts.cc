@@ -17,24 +17,24 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int kLowTokens = 256;  // of a picture with `detail` low, at most
+constexpr int kLowTokens = 256;  // the most tokens of a picture with `detail` low
 constexpr std::string_view kExpected = "a data URL (\"data:image/png;base64,...\") or base64";
 constexpr std::string_view kInvalid = "invalid_image", kTooLarge = "image_too_large";
 constexpr std::string_view kNotThere = "invalid_image_url";  // OpenAI's code
 constexpr std::string_view kDetails[] = {"", "auto", "low", "high", "original"};
 
-constexpr std::size_t kMaxScheme = 16;  // bytes of an address up to its first colon
+constexpr std::size_t kMaxScheme = 16;  // the most bytes of an address up to its first colon
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-/// Whether `text` begins with `scheme`, in letters of either case.
+/// Whether `text` begins with `scheme`, whatever the case of the letters.
 bool begins_with(std::string_view text, std::string_view scheme) {
   return std::ranges::equal(text.substr(0, scheme.size()), scheme, [](char c, char wanted) {
     return (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) == wanted;
   });
 }
 
-/// The base64 of a data URL, or the text itself. Nothing: a data URL in another form.
+/// The base64 in a data URL, or a text that is no URL, which counts as base64. Nothing: a data URL of another form.
 std::optional<std::string_view> base64_of(std::string_view data) {
   if (!begins_with(data, "data:")) return data;
   constexpr std::string_view kEncoding = ";base64";
@@ -44,7 +44,7 @@ std::optional<std::string_view> base64_of(std::string_view data) {
   return data.substr(comma + 1);
 }
 
-/// Line breaks in it and a missing padding are what some clients send.
+/// The bytes of base64, which may have white space in it and lack padding, as some clients send it.
 std::optional<std::string> decode_loosely(std::string_view base64) {
   while (!base64.empty() && is_space(base64.back())) base64.remove_suffix(1);
   if (base64.empty()) return std::nullopt;
@@ -66,14 +66,14 @@ JsonError wrong(const std::string& place, std::string_view found, std::string_vi
   return {.path = place, .message = fmt::format("{}: found {}, expected {}", place, found, expected), .code = code};
 }
 
-/// The options of a server without which an address of a scheme is not fetched from.
+/// The server options that let pictures be fetched, by schemes of addresses.
 constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
     {"http:", ", but from hosts of --image-urls"},
     {"https:", ", but from hosts of --image-urls"},
     {"file:", ", but from the folder of --media-path"},
 };
 
-/// The error of a picture at a place that this server does not fetch from.
+/// The error of a picture at a place that this server does not fetch pictures from.
 JsonError not_fetched(const std::string& place, std::string_view what, std::string_view option = {}) {
   return wrong(place, what, fmt::format("{}: this server fetches no pictures{}", kExpected, option),
                "unsupported_parameter");
@@ -98,11 +98,11 @@ JsonError error_of_address(const std::string& place, std::string_view address, c
 /// The member of a part that has its picture.
 struct Place {
   JsonCursor at;
-  std::string name;  // as errors name it
+  std::string name;  // the name in errors
   bool is_file_id = false;
 };
 
-/// The place in a block of Anthropic's, whose errors have the block's type in it (history_parts.cc).
+/// The place in a block of Anthropic's API, whose errors have the block's type in the place (history_parts.cc).
 Place place_in_source(const JsonCursor& part) {
   const json::string* type = part["source"]["type"].if_string();
   const bool is_url = type != nullptr && *type == "url", is_file = type != nullptr && *type == "file";

@@ -44,13 +44,13 @@ std::size_t count_marks(std::string_view text) {
   return count;
 }
 
-/// The picture whose base64 stands there.
+/// The picture whose base64 is at `given`.
 ApiResult<ContentPart> read_data(const JsonCursor& given, PictureReader& pictures) {
   OCTAVO_TRY(const std::string_view data, to_api_result(given.needed_string("a picture in base64 (a string)")));
   return pictures.decode({.data = data, .place = given.path()});
 }
 
-/// The begin and the end of the next "[img-ID]" in a text from `from` on, and the ID.
+/// Where the next "[img-ID]" at or after `from` begins and ends in a text, and its ID.
 struct NumberMark {
   std::size_t begin = 0, end = 0;
   std::int64_t id = 0;

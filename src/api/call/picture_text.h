@@ -13,16 +13,17 @@
 
 namespace octavo {
 
-/// The mark in a text that stands for a picture, which /props tells as `media_marker`.
+/// The mark that stands for a picture in a text; /props has it as `media_marker`.
 inline constexpr std::string_view kMediaMarker = "<__media__>";
 
-/// `{"prompt_string": TEXT, "multimodal_data": [BASE64, ...]}`: each mark in the text stands for the next picture. Or
-/// `{"content": [PART, ...]}` with the parts of a chat's message. Errors: more or fewer marks than pictures; those of
-/// PictureReader::decode(); parts of other kinds; a picture where the model sees nothing.
+/// Reads `{"prompt_string": TEXT, "multimodal_data": [BASE64, ...]}`, where each mark in the text stands for the next
+/// picture, or `{"content": [PART, ...]}` with the parts of a chat's message. Errors: more or fewer marks than
+/// pictures; those of PictureReader::decode(); parts of other kinds; a picture where the model sees nothing.
 ApiResult<PictureText> read_picture_text(const JsonCursor& given, PictureReader& pictures);
 
-/// A text in which [img-ID] stands for a picture of `images`, `[{"data": BASE64, "id": ID}, ...]`, any number of times.
-/// Errors: an id that the text has and the list has not, or the other way round, or the list has twice; as above.
+/// Reads a text in which [img-ID] stands for a picture of `images`, `[{"data": BASE64, "id": ID}, ...]`, any number of
+/// times. Errors: an id in the text that the list does not have, or the other way round; an id that the list has twice;
+/// those of read_picture_text().
 ApiResult<PictureText> read_numbered_pictures(std::string_view text, const JsonCursor& images, PictureReader& pictures);
 
 }  // namespace octavo

@@ -29,7 +29,7 @@ PromptLogprobs::PromptLogprobs(std::vector<TokenId> tokens, std::span<const Prom
 
 void PromptLogprobs::add_rows(int first_position, int vocab_size, std::span<const float> logits) {
   const auto width = to_size(vocab_size);
-  // The row of a position is about the token behind it.
+  // The logits at a position are those of the next token.
   for (std::size_t row = 0; (row + 1) * width <= logits.size(); ++row) {
     const std::size_t position = to_size(first_position) + row + 1;
     if (position >= tokens_.size()) return;

@@ -21,20 +21,20 @@ namespace {
 namespace json = boost::json;
 
 enum class Shape : std::uint8_t {
-  kType,  // one of the seven, or an array of them
+  kType,  // the name of one of the seven types, or an array of such names
   kText,
   kNumber,
-  kNumberOrFlag,  // draft 4 has a flag
+  kNumberOrFlag,  // a number; in draft 4 also a boolean
   kCount,
   kFlag,
-  kList,   // any values
-  kNames,  // an array of texts; draft 3 has a flag
+  kList,   // an array of any values
+  kNames,  // an array of strings; in draft 3 also a boolean
   kSchema,
-  kSchemas,        // an array of them
-  kSchemaOrList,   // a schema, or an array of them
-  kSchemasByName,  // an object of them
-  kNamesByName,    // an object of arrays of texts
-  kDependencies,   // an object of either
+  kSchemas,        // an array of schemas
+  kSchemaOrList,   // a schema, or an array of schemas
+  kSchemasByName,  // an object whose values are schemas
+  kNamesByName,    // an object whose values are arrays of strings
+  kDependencies,   // an object whose values are schemas or arrays of strings
 };
 
 struct Keyword {
@@ -87,9 +87,9 @@ constexpr Keyword kKeywords[] = {
 };
 constexpr std::array<std::string_view, 7> kTypes = {"null",   "boolean", "number", "integer",
                                                     "string", "array",   "object"};
-/// Keywords whose values are no schemas, whatever they have.
+/// Keywords whose values are data, and never schemas.
 constexpr std::array<std::string_view, 4> kValues = {"const", "enum", "default", "examples"};
-/// Keywords whose members are schemas by names of the client's.
+/// Keywords whose members are schemas under names that the client chose.
 constexpr std::array<std::string_view, 6> kNamed = {"properties",  "patternProperties", "$defs",
                                                     "definitions", "dependentSchemas",  "dependencies"};
 
@@ -99,7 +99,7 @@ bool is_type(const json::value& value) {
 
 bool is_text(const json::value& value) { return value.is_string(); }
 
-/// A whole number from 0, also one beyond 64 bits.
+/// Whether a value is a whole number of at least 0, even one beyond 64 bits.
 bool is_count(const json::value& value) {
   if (value.is_double()) return value.get_double() >= 0 && std::trunc(value.get_double()) == value.get_double();
   return value.is_uint64() || (value.is_int64() && value.get_int64() >= 0);
@@ -156,7 +156,7 @@ class ShapeCheck {
       at(fmt::format("[{}]", i), [&] { check_schema(list.get_array()[i]); });
   }
 
-  /// Names with schemas, with names, or with either. A name with null is one of which nothing is said.
+  /// Checks an object whose values are schemas, arrays of names, or either. A null value counts as absent.
   void check_named(const json::value& named, Shape shape) {
     const bool takes_names = shape != Shape::kSchemasByName, takes_schemas = shape != Shape::kNamesByName;
     expect(named.is_object(), named, takes_schemas ? "an object of schemas" : "an object of arrays of names");
@@ -193,7 +193,7 @@ class ShapeCheck {
   }
 
   const std::string_view origin_;
-  std::vector<std::string> path_;  // the steps as a place has them
+  std::vector<std::string> path_;  // the steps to the value, as a place writes them
   std::optional<SchemaMistake> mistake_;
 };
 

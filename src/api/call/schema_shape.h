@@ -1,5 +1,5 @@
-// Whether a JSON schema of a tool is one: that its keywords have values of the forms that JSON Schema gives them. A
-// schema that no answer is held to is compiled by nobody, and a mistake in it would never be told.
+// Checks that a tool's JSON schema is one: that its keywords have values of the forms that JSON Schema gives them. A
+// schema that is not enforced is never compiled, so that nothing else would find a mistake in it.
 //
 // Free functions without state; they take as long as the schema. Any thread.
 #pragma once
@@ -14,15 +14,15 @@
 namespace octavo {
 
 struct SchemaMistake {
-  std::string place = {};  // as the client wrote it: "tools[0].parameters.properties.a.type"
-  std::string text = {};   // the finding and the expectation, behind the place
+  std::string place = {};  // where the mistake is in the body: "tools[0].parameters.properties.a.type"
+  std::string text = {};   // what was found and what was expected, written behind the place
 };
 
-/// The first mistake of the schema that stands at `origin`. A keyword that is null counts as one that is not there.
+/// The first mistake in the schema that the body has at `origin`. A keyword with null counts as absent.
 std::optional<SchemaMistake> mistake_in_schema(const boost::json::object& schema, std::string_view origin);
 
-/// Drops the keywords of a schema that are null, as templates should not see them: `schema` is the dict of one. What is
-/// a value and no schema, as `default` and `const`, stays.
+/// Removes the keywords with null from a schema in the form of templates, which should not see them. Values that are no
+/// schemas, as those of `default` and `const`, stay.
 void drop_null_keywords(TemplateValue& schema);
 
 }  // namespace octavo

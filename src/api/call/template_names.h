@@ -1,4 +1,4 @@
-// The names that a chat template finds beside the messages, of a request or of the whole server.
+// The names that a chat template can read besides the messages, given by a request or for the whole server.
 //
 // Free functions without state; any thread.
 #pragma once
@@ -12,13 +12,13 @@
 
 namespace octavo {
 
-/// A JSON value as templates see it. Integers beyond 64 bits become doubles.
+/// A JSON value in the form of templates. Integers beyond 64 bits become doubles.
 TemplateValue template_value(const boost::json::value& value);
 TemplateValue template_value(const boost::json::object& object);
 
-/// Gives the name a value, which takes the place of the one that it has, if it has one.
+/// Sets the value of a name, in place of the one that it may have.
 void set_template_name(TemplateDict& names, std::string_view name, TemplateValue value);
-/// Each member of `given`. Error: a name that the template finds by itself, behind `path`.
+/// Sets each member of `given`. Error: a name that the template has by itself, with `path` as its place.
 ApiResult<void> add_template_names(const boost::json::object& given, std::string_view path, TemplateDict& names);
 
 }  // namespace octavo

@@ -14,7 +14,7 @@ std::string_view without_suffix(std::string_view file_name) {
   return file_name;
 }
 
-/// The name of a file without "-00001-of-00003", the number of a part.
+/// A file's name without the number of a part, "-00001-of-00003".
 std::string_view without_part(std::string_view stem) {
   constexpr std::string_view kPattern = "-ddddd-of-ddddd";
   if (stem.size() < kPattern.size()) return stem;
@@ -24,7 +24,7 @@ std::string_view without_part(std::string_view stem) {
   return is_part ? stem.substr(0, stem.size() - kPattern.size()) : stem;
 }
 
-/// A slug that is not the name of any model.
+/// Whether a slug says nothing of which model it is.
 bool says_nothing(std::string_view slug) {
   if (slug == "model" || slug == "pytorch_model" || slug.starts_with("ggml-model")) return true;
   if (slug.starts_with("sha256-")) slug.remove_prefix(7);

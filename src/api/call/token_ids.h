@@ -1,4 +1,4 @@
-// Ids of tokens that a client sent. A free function without state; any thread.
+// Token ids that a client sent. Free functions without state; any thread.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -12,11 +12,11 @@
 
 namespace octavo {
 
-/// The elements of `ids`, at which `given` stands, each from 0 to num_tokens - 1. Error: one of them is none, with this
-/// code.
+/// The elements of `ids`, an array at `given`, as token ids from 0 to num_tokens - 1. Error: an element is no such id;
+/// the error has this code.
 ApiResult<std::vector<TokenId>> read_token_ids(const JsonCursor& given, const boost::json::array& ids, int num_tokens,
                                                std::string_view code = "invalid_type");
-/// Checks ids that stand in place of what the body has at `given`, as read_token_ids() does.
+/// Checks ids that replace what the body has at `given`, with the errors of read_token_ids().
 ApiResult<std::vector<TokenId>> check_token_ids(const JsonCursor& given, std::span<const TokenId> ids, int num_tokens);
 
 }  // namespace octavo

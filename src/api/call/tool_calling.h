@@ -9,7 +9,7 @@
 namespace octavo {
 
 struct ToolCalling {
-  const ToolFormat* format = nullptr;  // a row of the table
+  const ToolFormat* format = nullptr;  // a row of the table of formats
   ToolSet tools = {};
   bool is_single = false;  // an answer has one call at most
   ToolCallParser::Sure sure = ToolCallParser::Sure::kNothing;

@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 constexpr std::string_view kAnyObject = R"({"type": "object"})";
 
-/// The place of a property's schema in that of the arguments.
+/// The JSON pointer to a property's schema within the schema of the arguments.
 std::string place_of(std::string_view property) {
   std::string place = "/properties/";
   for (const char c : property) {
@@ -33,7 +33,7 @@ std::string place_of(std::string_view property) {
   return place;
 }
 
-/// A property brings what it refers to, and the schema of the arguments has nothing of the kind.
+/// Whether a property's schema has definitions of its own, which the schema of the arguments does not have.
 bool has_own_definitions(const json::value& property, const json::object& root) {
   const json::object* object = property.if_object();
   if (object == nullptr) return false;
@@ -42,7 +42,7 @@ bool has_own_definitions(const json::value& property, const json::object& root) 
   });
 }
 
-/// The texts of an enum or a const; empty: it has none, or others beside them.
+/// The strings of an enum or a const; empty: there is neither, or other values are among them.
 std::vector<std::string> choices_of(const json::value& property) {
   const json::object* object = property.if_object();
   if (object == nullptr) return {};
@@ -91,7 +91,7 @@ std::vector<OfferedTool> offered_tools(const AskedTools& asked, const ToolCallin
   for (const AskedTool& tool : asked.tools) {
     if (!choice.only.empty() && tool.name != choice.only) continue;
     const bool has_schema = tool.parameters != nullptr;
-    // Who is not strict and may call or not, is held to the form of a call alone.
+    // A tool that is not strict, and need not be called, is held to the form of a call, not to its schema.
     const bool is_held =
         has_schema && (tool.is_strict || choice.mode == ToolChoice::Mode::kRequired || calling.format->always_held);
     offered.push_back({.name = tool.name,
@@ -105,7 +105,7 @@ std::vector<OfferedTool> offered_tools(const AskedTools& asked, const ToolCallin
   return offered;
 }
 
-/// The form of the content that the request asks for beside calls, if it asks for one.
+/// Sets the form of the content, where the request asks for one beside calls.
 void set_content_form(const CompletionCall& call, CallGrammarOptions& options) {
   if (!call.constraint || !call.constraint->is_of_content) return;
   const ConstraintSource& source = call.constraint->source;
@@ -147,7 +147,7 @@ ApiResult<void> hold_calls(const AskedTools& asked, const ModelText& words, Comp
                                      "one of them"));
   }
   const auto token = [&words](std::string_view text) { return token_of(text, words); };
-  // The form of the content is a part of this one.
+  // The grammar of calls includes the form of the content.
   call.constraint = AskedConstraint{
       .field = field, .source = call_grammar(*calling.format, offered_tools(asked, calling), options, token)};
   return {};

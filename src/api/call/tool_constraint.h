@@ -1,4 +1,4 @@
-// The constraint of answers that call tools: those that must, and calls of tools that are strict.
+// The constraint on answers with calls of tools: where an answer must call, or tools are strict.
 //
 // Free functions without state; they run on any thread.
 #pragma once
@@ -11,15 +11,15 @@
 
 namespace octavo {
 
-/// The one token that a text is, if it is one.
+/// The single token that `text` becomes; nothing: it becomes several or none.
 std::optional<TokenId> token_of(std::string_view text, const ModelText& words);
 
-/// What hold_calls() makes sure of the answer's calls. The call has the request's own constraint, if any.
+/// What hold_calls() guarantees of the answer's calls. `call` still has the request's own constraint, if there is one.
 ToolCallParser::Sure sure_of_calls(const AskedTools& asked, const ToolFormat& format, const CompletionCall& call);
 
-/// CompletionCall::constraint, where the choice asks for calls, a tool is strict, the format's calls are always
-/// held, or the request asks for a form of the content: it takes the place of one that is of the content. The call has
-/// its tools. Error: the request asks for another form.
+/// Sets CompletionCall::constraint where the choice demands calls, a tool is strict, the format's calls are always
+/// held, or the request asks for a form of the content: that constraint is replaced by one that includes it. The call
+/// has its tools. Error: the request asks for another form.
 ApiResult<void> hold_calls(const AskedTools& asked, const ModelText& words, CompletionCall& call);
 
 }  // namespace octavo

@@ -16,7 +16,8 @@ namespace {
 
 namespace json = boost::json;
 
-/// A tool of OpenAI's chats: a function, or a custom tool. One that nobody will call is described as it is.
+/// Reads a tool of OpenAI's chats: a function, or a custom tool. Where `is_called` is false, a tool is only described,
+/// in whatever form it has.
 ApiResult<AskedTool> read_tool(const JsonCursor& tool, bool is_called, ApiRequest& request) {
   if (tool.is_given() && is_custom_form(*tool.value())) {
     OCTAVO_TRY(const JsonCursor custom, custom_in(tool, "a name"));
@@ -34,7 +35,7 @@ ApiResult<AskedTool> read_tool(const JsonCursor& tool, bool is_called, ApiReques
   return read;
 }
 
-/// A custom tool and another tool cannot have one name: answers could not tell them apart.
+/// Refuses a name that a custom tool shares with another tool: answers could not tell the two apart.
 ApiResult<void> check_names(const AskedTools& tools, const JsonCursor& given) {
   if (tools.client_tools.empty()) return {};
   std::set<std::string_view> names;
@@ -58,7 +59,7 @@ ApiResult<void> read_tools(FieldReader& reader, const JsonCursor& given, bool ar
   return check_names(tools, given);
 }
 
-/// The name in {"type": "function", "function": {"name": ...}}, or in the same of a custom tool.
+/// Reads the name in {"type": "function", "function": {"name": ...}}, or in the same form with "custom".
 ApiResult<void> read_chosen(FieldReader& reader, const JsonCursor& choice) {
   OCTAVO_TRY(const auto type, to_api_result(choice["type"].string()));
   if (type && *type != "function" && *type != "custom")
@@ -90,8 +91,7 @@ bool is_asked(const JsonCursor& given) {
   return given.is_given() && !(array != nullptr && array->empty());
 }
 
-/// OpenAI's first form of tools: `functions` that a chat may call. An answer calls one at most: the form has no room
-/// for more.
+/// Reads `functions`, OpenAI's older form of tools. An answer has at most one such call: its form has no room for more.
 ApiResult<void> read_functions(FieldReader& reader, const JsonCursor& given) {
   AskedTools& tools = reader.request.tools;
   const bool are_asked = is_asked(given) || is_asked(reader.at("function_call"));
@@ -114,7 +114,7 @@ ApiResult<void> read_functions(FieldReader& reader, const JsonCursor& given) {
   return {};
 }
 
-/// "auto", "none", or the name in {"name": ...}, which is one of the functions'.
+/// Reads `function_call`: "auto", "none", or {"name": ...} with the name of one of the functions.
 ApiResult<void> read_function_choice(FieldReader& reader, const JsonCursor& choice) {
   OCTAVO_TRY_VOID(read_functions(reader, reader.at("functions")));  // there may be none
   AskedTools& tools = reader.request.tools;
@@ -155,7 +155,7 @@ ApiResult<AskedTool> read_function(const JsonCursor& function, std::string_view 
   if (!name || !may_name_a_tool(*name)) return std::unexpected(wrong_tool_name(function["name"].path(), name));
   AskedTool tool{.name = std::string(*name), .is_strict = is_strict.value_or(false)};
   if (parameters == nullptr) return tool;
-  tool.parameters = {std::shared_ptr<void>(), parameters};  // the body's, which outlives it
+  tool.parameters = {std::shared_ptr<void>(), parameters};  // points into the body, which outlives it
   tool.origin = function[schema_name].path();
   if (auto mistake = mistake_in_schema(*parameters, tool.origin))
     return std::unexpected(invalid_value(std::move(mistake->place), std::move(mistake->text)));

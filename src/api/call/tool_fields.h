@@ -1,4 +1,4 @@
-// Tools as the APIs offer them, and the choice among them.
+// Tools in the forms that the APIs share, and the choice among them.
 //
 // Free functions without state; any thread.
 #pragma once
@@ -10,41 +10,42 @@
 
 namespace octavo {
 
-/// Whether a choice of tools is "none": they are not described either.
+/// Whether a tool choice is "none": the tools are not even described then.
 bool is_none(const JsonCursor& choice);
 
-/// The 400 of a tool's name that formats of calls cannot carry.
+/// The error (400) of a tool's name that formats of calls cannot carry.
 ApiError wrong_tool_name(const std::string& field, std::optional<std::string_view> found);
 
-/// The `function` of a tool, whose `type` is no other. `what` it is and which members it has, for errors.
+/// The member `function` of a tool whose `type` is "function" or absent. `what` and `members` are for errors: what the
+/// tool is, and which members a function has.
 ApiResult<JsonCursor> function_in(const JsonCursor& tool, std::string_view what, std::string_view members);
 
-/// The name of a function, its schema and how strictly it is meant; AskedTool::described is left to the caller.
+/// Reads a function's name, schema and strictness; the caller sets AskedTool::described.
 ApiResult<AskedTool> read_function(const JsonCursor& function, std::string_view schema_name = "parameters");
 
-/// {"type": "function", "function": FUNCTION}
+/// {"type": "function", "function": FUNCTION} in the form of templates.
 TemplateValue described_as_function(TemplateValue function);
 
-/// The one tool that must be called. `given` is where its name stands. Error: there is none of the name.
+/// Sets the one tool that must be called. `given`: where its name stands. Error: no tool has the name.
 ApiResult<void> choose_tool(AskedTools& tools, std::string_view name, const JsonCursor& given,
                             std::string_view kind = "tools");
 
 namespace field {
 
-/// OpenAI's fields of a chat.
+/// Read OpenAI's fields of tools in a chat.
 void take_tools(FieldReader& reader, const ApiField& field);
-/// Takes the tools of a conversation that is not answered, as they are.
+/// Reads the tools of a conversation that is not answered: they are only described.
 void take_described_tools(FieldReader& reader, const ApiField& field);
 void take_tool_choice(FieldReader& reader, const ApiField& field);
 void take_functions(FieldReader& reader, const ApiField& field);
 void take_function_call(FieldReader& reader, const ApiField& field);
-/// Refuses these fields in a completion, where they would have no effect.
+/// Refuses fields of tools in a completion, where they would have no effect.
 void refuse_tools(FieldReader& reader, const ApiField& field);
 void refuse_tool_choice(FieldReader& reader, const ApiField& field);
 
 }  // namespace field
 
-/// The parts of OpenAI's tools and of the functions that were their first form.
+/// The members of OpenAI's `tools` and of the older `functions`.
 extern const FieldTable kToolPartFields;
 extern const FieldTable kFunctionPartFields;
 

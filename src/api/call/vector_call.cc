@@ -9,7 +9,7 @@ void TextRows::add(std::span<const float> rows) noexcept {
     if (floats_.empty()) floats_.reserve(expected_);
     floats_.insert(floats_.end(), rows.begin(), rows.end());
   } catch (const std::exception&) {
-    floats_.clear();  // those of later calls are then too few
+    floats_.clear();  // take() will find too few, whatever follows
   }
 }
 

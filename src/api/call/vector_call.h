@@ -1,5 +1,5 @@
-// A call for vectors or scores of texts, beside its requests: the rows as the engine gives them, and what becomes of
-// them.
+// The part of a call that vectors or scores of texts need beside the requests: the rows that the engine gives, and what
+// is to be made of them.
 //
 // The engine's thread fills the rows of a request; whoever has its last event reads them.
 #pragma once
@@ -17,26 +17,26 @@
 
 namespace octavo {
 
-inline constexpr std::size_t kMaxTexts = 2048;                          // of a call
-inline constexpr std::size_t kMaxTokensOfTexts = std::size_t{1} << 20;  // 2,048 texts of 512 tokens, all together
+inline constexpr std::size_t kMaxTexts = 2048;                          // the most texts of a call
+inline constexpr std::size_t kMaxTokensOfTexts = std::size_t{1} << 20;  // the most in a call: 2,048 texts of 512 tokens
 
-/// Pairs of tokens in a call of several texts, each text's tokens times themselves, which is what attention works on:
-/// 4,096 texts of 512 tokens, or 16 of 8,192. One text alone may be as long as the context.
+/// The most pairs of tokens in a call of several texts: each text's tokens squared, which is the work of attention. As
+/// many as 4,096 texts of 512 tokens have, or 16 of 8,192. A single text may be as long as the context.
 inline constexpr std::int64_t kMaxPairsOfTokens = std::int64_t{1} << 30;
 
-/// Requests of a call that the engine has at once, and tokens in their prompts unless it is one alone: a few steps of
-/// work, so that those of others are not behind thousands of texts.
+/// The most requests of a call that the engine has at once, and (unless it is one request) the most tokens in their
+/// prompts: a few steps of work, so that others' requests do not wait for thousands of texts.
 inline constexpr std::size_t kMaxTextsAtOnce = 64;
 inline constexpr std::size_t kMaxTokensAtOnce = std::size_t{1} << 16;
 
-/// The rows that the engine gives of one prompt.
+/// The rows that the engine gives for one prompt.
 class TextRows {
  public:
   explicit TextRows(std::size_t num_floats) : expected_(num_floats) {}
 
-  /// The engine's callback, which must not throw.
+  /// Adds rows. Called by the engine, so it must not throw.
   void add(std::span<const float> rows) noexcept;
-  /// All floats; nothing where there are not as many as there must be: no memory was left for them.
+  /// All floats; empty where there are fewer than expected, because no memory was left for them.
   std::vector<float> take() { return floats_.size() == expected_ ? std::move(floats_) : std::vector<float>(); }
 
  private:
@@ -44,27 +44,27 @@ class TextRows {
   std::vector<float> floats_ = {};
 };
 
-/// The thing that is made of the texts.
+/// What is made of the texts.
 enum class VectorTask : std::uint8_t {
-  kVectors,      // one of each, or of each token
-  kRanks,        // the scores of documents for one query
-  kScores,       // the scores of pairs
-  kComparisons,  // the cosines of pairs
+  kVectors,      // a vector of each text, or of each token
+  kRanks,        // scores of documents for one query
+  kScores,       // scores of pairs
+  kComparisons,  // cosines of pairs
 };
 
 struct VectorCall {
   VectorTask task = VectorTask::kVectors;
   VectorForm form = {};
-  int norm = 2;                                      // normalize()'s, of vectors that are shown
-  Bits bits = Bits::kNative;                         // of the model
-  int width = 0;                                     // floats of a row
-  bool has_rows_of_tokens = false;                   // of kVectors: the model pools nothing
-  std::size_t num_queries = 0;                       // of kComparisons: the first requests, one or as many as others
-  std::int64_t num_tokens = 0;                       // of all prompts
-  std::int64_t num_pairs = 0;                        // of their tokens, each prompt's with themselves
-  std::string_view field = {};                       // of the texts, as the client names it
-  std::vector<std::string> documents = {};           // where the answer shows them
-  std::vector<std::shared_ptr<TextRows>> rows = {};  // beside each request
+  int norm = 2;                                      // normalize()'s argument for vectors that are shown
+  Bits bits = Bits::kNative;                         // how the model computes
+  int width = 0;                                     // the floats of a row
+  bool has_rows_of_tokens = false;                   // for kVectors: the model pools nothing
+  std::size_t num_queries = 0;                       // for kComparisons: the first requests, one or as many as others
+  std::int64_t num_tokens = 0;                       // the tokens of all prompts
+  std::int64_t num_pairs = 0;                        // the sum of each prompt's tokens squared
+  std::string_view field = {};                       // the client's name of the field with the texts
+  std::vector<std::string> documents = {};           // kept where the answer shows them
+  std::vector<std::shared_ptr<TextRows>> rows = {};  // one for each request
 };
 
 }  // namespace octavo

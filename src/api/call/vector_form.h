@@ -9,22 +9,22 @@
 
 namespace octavo {
 
-/// How a vector is written. Cohere's API has all of them, OpenAI's the first two.
+/// How a vector is written. Cohere's API has all of these, OpenAI's the first two.
 enum class VectorKind : std::uint8_t {
   kFloat,
-  kBase64,   // little-endian floats
-  kBinary,   // a bit a float, 1 above 0: bytes less 128
-  kUbinary,  // the bytes
+  kBase64,   // little-endian floats in base64
+  kBinary,   // one bit per float, 1 above 0, as bytes less 128
+  kUbinary,  // one bit per float, 1 above 0, as bytes
 };
 
 struct VectorForm {
-  std::optional<int> norm = {};  // normalize()'s; none: the server's, and the rows of a text's tokens stay as they are
-  int dimensions = 0;            // floats of a vector that are shown, the first; 0: all
-  std::vector<VectorKind> kinds = {};  // that were asked for, one or, of Cohere's API, several; none: floats
-  std::size_t most_results = std::numeric_limits<std::size_t>::max();  // of documents that are ranked, the best
+  std::optional<int> norm = {};  // normalize()'s argument; none: the server's, and rows of tokens stay as they are
+  int dimensions = 0;            // how many of a vector's first floats are shown; 0: all
+  std::vector<VectorKind> kinds = {};  // the kinds asked for, one or (in Cohere's API) several; none: floats
+  std::size_t most_results = std::numeric_limits<std::size_t>::max();  // how many ranked documents, the best
   bool shows_documents = false;
   bool is_raw = false;    // scores are the model's numbers, not between 0 and 1
-  bool is_plain = false;  // ranks as TEI has them: an array and nothing around it
+  bool is_plain = false;  // ranks in TEI's form: an array with nothing around it
 };
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// What the client of a request should be told beside its answer.
+// The warnings that a client gets beside its answer.
 //
 // A value. A body may ask for as many warnings as it has members, and an answer tells them, a stream more than once: so
 // there are a few of them, each of a few words, and how many more there were.
@@ -16,10 +16,10 @@ namespace octavo {
 
 class Warnings {
  public:
-  static constexpr std::size_t kMost = 16;        // that are told; of the others, their number
-  static constexpr std::size_t kMaxBytes = 1024;  // of one, which is cut
+  static constexpr std::size_t kMost = 16;        // the most that are told; of the others only the number
+  static constexpr std::size_t kMaxBytes = 1024;  // the most bytes of one, which is cut to them
 
-  // Names that containers have, so that a span of the texts that are told can be made.
+  // The names that containers have, so that std::span can be made of the warnings.
   using value_type = std::string;
   using const_iterator = std::vector<std::string>::const_iterator;
   using iterator = const_iterator;
@@ -31,7 +31,7 @@ class Warnings {
   /// Adds the warnings of `other` at the end.
   void append(const Warnings& other);
 
-  /// How many there were, told or not.
+  /// How many warnings were given, told or not.
   std::size_t num_given() const { return num_given_; }
   /// The bytes of the warnings that are told.
   std::size_t num_bytes() const;

@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::int64_t kLeastNoLimit = -2;  // llama.cpp's and ollama's: until the context is full
+constexpr std::int64_t kLeastNoLimit = -2;  // what llama.cpp and ollama mean by it: until the context is full
 
 void take_limit(FieldReader& reader, const ApiField& field, bool may_be_none) {
   AnswerLength& length = reader.request.length;
@@ -61,7 +61,7 @@ void take_include_reasoning(FieldReader& reader, const ApiField& field) {
   shown.is_shown = shown.has_both_names = *asked;
 }
 
-/// best_of chooses nothing where there are as many candidates as answers.
+/// Takes best_of, which has no effect where there are as many candidates as answers.
 void take_best_of(FieldReader& reader, const ApiField& field) {
   const auto best_of = reader.take(reader.at(field.path).integer(1, kMaxChoices));
   const int num_answers = reader.request.settings.num_choices;
@@ -162,7 +162,7 @@ namespace field {
 void take_model(FieldReader& reader, const ApiField& field) {
   const ServedModel& model = reader.context.model;
   const auto name = reader.take(reader.at(field.path).string());
-  if (!name || model.answers_to(*name)) return;  // no name means the only one
+  if (!name || model.answers_to(*name)) return;  // no name means the only model
   reader.refuse(model_not_served(*name, model));
 }
 

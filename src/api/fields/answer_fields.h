@@ -11,12 +11,12 @@ inline constexpr std::size_t kMaxSaltBytes = 1024;
 namespace field {
 
 void take_model(FieldReader& reader, const ApiField& field);
-/// A switch that cannot be on, for the reason in the row's text.
+/// Refuses a switch that is on, for the reason in the row's text.
 void refuse_switch(FieldReader& reader, const ApiField& field);
 void take_cache_salt(FieldReader& reader, const ApiField& field);
-/// A limit of tokens, of which 0 is a mistake.
+/// Takes a limit of tokens; 0 is refused.
 void take_length(FieldReader& reader, const ApiField& field);
-/// Takes a length of which 0 means that the prompt is computed and nothing is written.
+/// Takes a limit of tokens; 0 means that the prompt is computed and nothing is generated.
 void take_length_or_none(FieldReader& reader, const ApiField& field);
 void take_budget(FieldReader& reader, const ApiField& field);
 
@@ -37,8 +37,8 @@ constexpr ApiField length(std::string_view path, std::string_view otherwise, std
                           void (*take)(FieldReader&, const ApiField&) = take_length) {
   return integer(path, -2, kNoMax, otherwise, text, take);
 }
-/// `logprobs` as a switch, and `top_logprobs` behind it, as how many alternatives each token has: a number alone asks
-/// for both.
+/// Takes `logprobs`, a switch, and `top_logprobs`, the number of alternatives for each token: a number alone asks for
+/// both.
 void take_logprobs(FieldReader& reader, const ApiField& field);
 void take_top_logprobs(FieldReader& reader, const ApiField& field);
 
@@ -64,13 +64,13 @@ constexpr ApiField budget(std::string_view path, std::string_view text, double m
 
 /// The name of the model.
 extern const FieldTable kModelFields;
-/// Fields of completions and chats alike: streaming, ids of tokens, the salt of the cache.
+/// Fields that completions and chats share: streaming, ids of tokens, the salt of the cache.
 extern const FieldTable kStreamFields;
 /// Fields of chats: reasoning, how it is shown, and how much of it there may be.
 extern const FieldTable kReasoningFields;
-/// Fields of OpenAI's that change no answer.
+/// Fields of OpenAI's API that change no answer.
 extern const FieldTable kHintFields;
-/// Fields that OpenAI, vLLM or llama.cpp know, and that ask for something that there is not here.
+/// Fields of OpenAI, vLLM or llama.cpp that ask for what Octavo does not have.
 extern const FieldTable kUnsupportedFields;
 
 }  // namespace octavo

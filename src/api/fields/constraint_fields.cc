@@ -45,7 +45,7 @@ void take_choices(FieldReader& reader, const ApiField& field) {
   ask_for(reader, given.path(), std::move(source));
 }
 
-/// A schema as vLLM and llama.cpp take it: a value, or the text of one.
+/// Takes a schema in the form of vLLM and llama.cpp: a JSON value, or a string with its text.
 void take_schema(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (!given.is_given()) return;
@@ -67,14 +67,14 @@ void take_structural_tag(FieldReader& reader, const ApiField& field) {
   if (given.is_given()) ask_for_tag(reader, given);
 }
 
-/// llama.cpp's text, or TGI's object with a type and a value.
+/// Takes `grammar`: a string as in llama.cpp, or an object with a type and a value as in TGI.
 void take_grammar(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (given.if_object() != nullptr) return read_format(reader, given);
   take_text<ConstraintKind::kGrammar>(reader, field);
 }
 
-/// ollama's "json", or a schema.
+/// Takes ollama's `format`: "json", or a schema.
 void take_format(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (!given.is_given() || *given.value() == "") return;
@@ -84,12 +84,12 @@ void take_format(FieldReader& reader, const ApiField& field) {
 }
 
 constexpr std::string_view kOutputMembers[] = {"json", "regex", "choice", "grammar", "json_object", "structural_tag"};
-/// Members that form nothing, or that a row below refuses.
+/// Members of structured_outputs that are no constraint, or that a row below refuses.
 constexpr std::string_view kOutputSettings[] = {
     "disable_fallback", "disable_any_whitespace", "disable_additional_properties", "whitespace_pattern", "backend",
     "_backend",         "_backend_was_auto"};
 
-/// A member that nobody reads would be a constraint that does not hold.
+/// Refuses unknown members: one that nobody reads might be a constraint, which would not hold.
 void check_outputs(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const json::object* members = reader.take(given.object());
@@ -120,7 +120,7 @@ void take_additional_properties(FieldReader& reader, const ApiField& field) {
 
 bool forms_an_answer(std::string_view name);
 
-/// The members of an object that clients merge into the body: a form of the answer in it would not hold.
+/// Warns of an object that clients should merge into the body, and refuses a constraint in it, which would not hold.
 void warn_of_inner_body(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const json::object* members = reader.take(given.object());

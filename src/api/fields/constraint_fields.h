@@ -8,13 +8,13 @@
 
 namespace octavo {
 
-/// Keeps the constraint of a request: there can be one.
+/// Sets the constraint of a request, which can have only one.
 void ask_for(FieldReader& reader, std::string field, ConstraintSource source, bool is_of_content = false);
-/// Asks for an answer that is a JSON text of the schema that is given, or of the schema in that text. Error: the schema
-/// is no object, no boolean and no text.
+/// Asks for an answer that is JSON of a schema; `given` is the schema, or a string with its text. Error: `given` is no
+/// object, no boolean and no string.
 void ask_for_schema(FieldReader& reader, const JsonCursor& given, bool is_strict);
 void ask_for_json_object(FieldReader& reader, const JsonCursor& given);
-/// Asks for free text in which marks open values of a form: an object of marks, or the text of one.
+/// Asks for free text in which marks begin values of a form; `given` is an object of marks, or a string with its text.
 void ask_for_tag(FieldReader& reader, const JsonCursor& given);
 
 namespace field {
@@ -23,13 +23,13 @@ void take_response_format(FieldReader& reader, const ApiField& field);
 
 }  // namespace field
 
-// Every API takes the three tables beside its own fields.
+// The three tables of constraints. Every API reads them besides its own fields.
 
-/// vLLM's fields, and `additional_properties`.
+/// vLLM's fields of constraints, and `additional_properties`.
 extern const FieldTable kConstraintFields;
-/// llama.cpp's, SGLang's and TGI's.
+/// The fields of constraints of llama.cpp, SGLang and TGI.
 extern const FieldTable kGrammarFields;
-/// OpenAI's, and ollama's.
+/// The fields of constraints of OpenAI and ollama.
 extern const FieldTable kFormatFields;
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// The fields of chats that several APIs have: what the template finds beside the messages.
+// The fields of chats that several APIs share: what the template can read besides the messages.
 //
 // Constants, and free functions without state; any thread.
 #pragma once
@@ -12,17 +12,17 @@
 
 namespace octavo {
 
-/// A request for a chat, whose prompt is made of this field.
+/// A new request for a chat, whose prompt is in the field `prompt_field`.
 ApiRequest chat_request_of(const ServedModel& model, std::string_view prompt_field);
-/// The conversation of a request that is a chat.
+/// The conversation of a request, which is a chat.
 Conversation& conversation_in(FieldReader& reader);
 
-/// A reader of the body's pictures for the model that answers, and with it one of the body's history. Nothing: the
-/// body's own fields of pictures are wrong, which the reader has kept.
+/// A reader of the body's pictures for the model that answers; the second function gives a reader of the history with
+/// it. Nothing: the body's own fields of pictures are wrong, and the reader has kept the error.
 std::optional<PictureReader> pictures_of(FieldReader& reader);
 std::optional<HistoryReader> history_of(FieldReader& reader);
 
-/// How many tokens the pictures of a body become.
+/// The fields that say how many tokens a picture of the body may become.
 extern const FieldTable kPictureFields;
 
 namespace field {

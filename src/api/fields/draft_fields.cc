@@ -16,7 +16,7 @@ ApiResult<std::string> read_prediction(const JsonCursor& given) {
   OCTAVO_TRY_VOID(to_api_result(given.needed_object("a prediction (an object)")));
   OCTAVO_TRY(const std::string_view type, to_api_result(given["type"].needed_string("\"content\"")));
   if (type != "content") return refused(given["type"].wrong_value("\"content\"", "unsupported_parameter"));
-  ChatMessage message;  // its content has the forms of a user's
+  ChatMessage message;  // a message, since the content has the forms of a user's
   message.role = "user";
   HistoryReader history;
   OCTAVO_TRY_VOID(read_content(given["content"], true, history, message));

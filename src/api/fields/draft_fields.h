@@ -1,5 +1,4 @@
-// The fields about drafts: how many tokens may be guessed, and a text that the answer is expected to be near to.
-// Constants; any thread.
+// The fields about drafts: how many tokens may be guessed, and a text that the answer is expected to resemble.
 #pragma once
 
 #include "api/call/api_field.h"

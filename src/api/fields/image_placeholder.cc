@@ -19,7 +19,7 @@ bool is_image(const json::object& part) {
          std::ranges::find(kImageTypes, std::string_view(type->get_string())) != kImageTypes.end();
 }
 
-/// ollama's images beside a text. `name`: of the text.
+/// Replaces ollama's images, which stand beside a text. `name`: the text's member.
 std::size_t replace_beside(json::object& object, std::string_view name, std::string_view placeholder) {
   const json::value* images = object.if_contains("images");
   if (images == nullptr || !images->is_array()) return 0;
@@ -35,7 +35,7 @@ std::size_t replace_beside(json::object& object, std::string_view name, std::str
   return count;
 }
 
-/// Elements of messages, items and contents. The depth is that of the body, which is bounded.
+/// Replaces images in an array of messages, items or parts. It nests as deep as the body, which is bounded.
 std::size_t replace_in(json::value& value, std::string_view placeholder) {
   json::array* elements = value.if_array();
   if (elements == nullptr) return 0;

@@ -1,4 +1,4 @@
-// A text in the place of each image of a request, for servers that are told to answer where they cannot see.
+// A text in place of each image of a request, for servers that are told to answer although their model sees none.
 //
 // Free function without state; any thread.
 #pragma once
@@ -11,8 +11,8 @@ namespace octavo {
 
 inline constexpr std::size_t kMaxImagePlaceholder = 1024;  // bytes
 
-/// Replaces images in the contents of messages and items, whichever API the body is of, by parts with that text; of
-/// ollama's bodies it is written behind the content that they stand beside. How many there were.
+/// Replaces images in the contents of messages and items, in any API's form, by parts with the placeholder; for
+/// ollama's bodies it is appended to the content beside the images. The result is the number of images.
 std::size_t replace_images(boost::json::object& body, std::string_view placeholder);
 
 }  // namespace octavo

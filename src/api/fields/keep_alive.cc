@@ -17,14 +17,14 @@ namespace json = boost::json;
 
 using std::chrono::milliseconds;
 
-constexpr double kMostSeconds = 1e9;  // thirty years: as long as for ever
+constexpr double kMostSeconds = 1e9;  // thirty years count as for ever
 constexpr std::size_t kMaxText = 64;
 
 struct Unit {
   std::string_view name;
   double seconds;
 };
-// No name before one that begins like it.
+// A name that is the beginning of another one stands after it, as "m" after "ms".
 constexpr Unit kUnits[] = {{"ns", 1e-9}, {"us", 1e-6}, {"\u00b5s", 1e-6}, {"\u03bcs", 1e-6},
                            {"ms", 1e-3}, {"s", 1},     {"m", 60},         {"h", 3600}};
 
@@ -33,7 +33,7 @@ milliseconds kept_for(double seconds) {
   return milliseconds(static_cast<milliseconds::rep>(seconds * 1000));
 }
 
-/// Takes a unit from the front; 0: there is none.
+/// Takes a unit from the front of a text and gives its seconds; 0: there is none.
 double take_unit(std::string_view& text) {
   for (const Unit& unit : kUnits) {
     if (!text.starts_with(unit.name)) continue;
@@ -43,7 +43,7 @@ double take_unit(std::string_view& text) {
   return 0;
 }
 
-/// Seconds of "1h30m", "-1s" or "0"; nothing for another text.
+/// The seconds of a duration such as "1h30m", "-1s" or "0"; nothing for any other text.
 std::optional<double> parse_duration(std::string_view text) {
   if (text.size() > kMaxText) return std::nullopt;
   const bool is_negative = text.starts_with('-');

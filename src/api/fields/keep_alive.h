@@ -14,11 +14,11 @@ namespace octavo {
 
 inline constexpr std::chrono::milliseconds kKeptForever = std::chrono::milliseconds::max();
 
-/// A number of seconds, or a text such as "5m" or "1h30m" (Go's durations); what is below 0 means kKeptForever.
-/// Nothing: the body does not say. Errors: another type or form.
+/// The duration that `keep_alive` gives: a number of seconds, or a text such as "5m" or "1h30m" (Go's durations); less
+/// than 0 means kKeptForever. Nothing: the body does not say. Errors: another type or form.
 ApiResult<std::optional<std::chrono::milliseconds>> keep_alive_of(const boost::json::object& body);
 
-/// A body without a prompt or messages that lets its model go: keep_alive is 0.
+/// Whether a body unloads its model: it has no prompt and no messages, and keep_alive is 0.
 bool asks_to_unload(const boost::json::object& body);
 
 }  // namespace octavo

@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 constexpr std::string_view kContentForms = "a string or an array of content parts";
 
-/// A call of a custom tool as one of the function that stands for it.
+/// Reads a call of a custom tool as a call of the function that stands for the tool.
 ApiResult<ToolCall> read_custom_call(const JsonCursor& call) {
   OCTAVO_TRY(const auto id, to_api_result(call["id"].string()));
   OCTAVO_TRY(const JsonCursor custom, custom_in(call, "a name and an input"));
@@ -29,7 +29,7 @@ ApiResult<ToolCall> read_custom_call(const JsonCursor& call) {
                   .arguments = arguments_of_input(input.value_or(""))};
 }
 
-/// A call, whatever its type is called. One that has no function, of a kind of another server's, is shown as it is.
+/// Reads a call, whatever its type says. A call without a function, of another server's kind, is shown as it is.
 ApiResult<ToolCall> read_call(const JsonCursor& call) {
   if (call.is_given() && is_custom_form(*call.value())) return read_custom_call(call);
   OCTAVO_TRY_VOID(to_api_result(call.needed_object("a call (an object)")));
@@ -49,7 +49,8 @@ ApiResult<ToolCall> read_call(const JsonCursor& call) {
   return read;
 }
 
-/// OpenAI's first form of a call: it has no id, and its result is the next message of the function's name.
+/// Reads `function_call`, OpenAI's older form of a call: it has no id, and its result is the next message with the
+/// function's name.
 ApiResult<void> read_function_call(const JsonCursor& function, ChatMessage& message) {
   OCTAVO_TRY(const json::object* given, to_api_result(function.object()));
   if (given == nullptr || given->empty()) return {};
@@ -67,7 +68,7 @@ ApiResult<void> read_calls(const JsonCursor& calls, ChatMessage& message) {
   return {};
 }
 
-/// An assistant's message may have its words in other members: a refusal, or what was spoken.
+/// Reads the words of an assistant's message that other members have: a refusal, or the transcript of speech.
 void read_other_content(const JsonCursor& given, ChatMessage& message) {
   if (message.role != "assistant" || !message.content.empty() || !message.parts.empty()) return;
   if (const json::string* refusal = given["refusal"].if_string()) {
@@ -89,7 +90,7 @@ ApiResult<ChatMessage> read_message(const JsonCursor& given, bool is_newest, His
   OCTAVO_TRY_VOID(read_text(given["name"], message.name));
   OCTAVO_TRY_VOID(read_text(given["tool_call_id"], message.tool_call_id));
   if (message.role != "tool") message.tool_call_id.clear();
-  std::string thought, by_other_name;  // each in place of what parts of the content have of it
+  std::string thought, by_other_name;  // each of them replaces what parts of the content say
   OCTAVO_TRY_VOID(read_text(given["reasoning_content"], thought));
   OCTAVO_TRY_VOID(read_text(given["reasoning"], by_other_name));
   if (thought.empty()) thought = std::move(by_other_name);
@@ -145,7 +146,7 @@ ApiResult<void> read_content(const JsonCursor& content, bool is_newest, HistoryR
   }
   const json::array* parts = content.if_array();
   if (parts == nullptr && message.role != "tool") return refused(content.wrong_type(kContentForms));
-  if (parts == nullptr) message.content = arguments_text(content.value());  // a tool may have given an object
+  if (parts == nullptr) message.content = arguments_text(content.value());  // a tool's result may be an object
   for (std::size_t i = 0; parts != nullptr && i < parts->size(); ++i) {
     OCTAVO_TRY(ReadPart part, history.read_part(content[i], is_newest));
     OCTAVO_TRY_VOID(history.add(std::move(part), message));

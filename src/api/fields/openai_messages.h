@@ -17,25 +17,25 @@
 
 namespace octavo {
 
-/// The string that is given, or none.
+/// Reads a string, if one is given.
 ApiResult<void> read_text(const JsonCursor& given, std::string& text);
-/// The name and the arguments of a call. Arguments that are neither an object nor a text are their JSON; a call without
-/// a name is one of kUnknownTool.
+/// The name and the arguments of a call. Arguments that are no string are written as JSON; a call without a name is one
+/// of kUnknownTool.
 ApiResult<ToolCall> read_called(const JsonCursor& function);
-/// The number of calls in a message. Error: it is no assistant's.
+/// The number of calls in a message. Error: the message is not the assistant's.
 ApiResult<std::size_t> count_calls(const JsonCursor& calls, std::string_view role);
-/// system, user, assistant or tool, by OpenAI's newer and older names as well.
+/// The role: system, user, assistant or tool, under OpenAI's newer or older names.
 ApiResult<std::string> read_role(const JsonCursor& given);
-/// `content`: a text, or an array of parts. The message's role is read before. Errors: a value of another type; what
-/// the user gives in the newest message is missing, or no text.
+/// Reads `content`, a string or an array of parts, into a message whose role is known. Errors: a value of another type;
+/// in the newest message of the user, content that is missing or no text.
 ApiResult<void> read_content(const JsonCursor& content, bool is_newest, HistoryReader& history, ChatMessage& message);
-/// The index of the user's newest message, as newest_of() has it.
+/// The index of the user's newest message, by newest_of().
 std::size_t newest_message(const JsonCursor& messages, std::size_t count);
 
-/// The parts of messages, as read_openai_messages() takes them.
+/// The fields of messages that read_openai_messages() reads.
 extern const FieldTable kMessagePartFields;
 
-/// Errors: none, or one of a wrong form; what `history` refuses.
+/// Reads messages. Errors: there are none, or one has a wrong form; those of `history`.
 ApiResult<std::vector<ChatMessage>> read_openai_messages(const JsonCursor& given, HistoryReader& history);
 
 }  // namespace octavo

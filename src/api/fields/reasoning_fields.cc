@@ -17,7 +17,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// A word for thinking, where a field has a text for it.
+/// A word that a field may have in place of the switch for thinking.
 struct ThinkingWord {
   std::string_view word;
   bool is_on;
@@ -31,7 +31,7 @@ std::optional<bool> meaning_of(std::string_view word) {
   return known == std::end(kWords) ? std::nullopt : std::optional(known->is_on);
 }
 
-/// The names that the template finds; null: there is no template.
+/// The names that the template can read; null: the request has no template.
 TemplateDict* names_in(FieldReader& reader) {
   auto* conversation = std::get_if<Conversation>(&reader.request.prompt);
   return conversation == nullptr ? nullptr : &conversation->options.names;
@@ -64,7 +64,7 @@ void take_switch(FieldReader& reader, const ApiField& field) {
   if (is_on) ask_to_think(reader, given, *is_on);
 }
 
-/// A word such as "disabled", in the object's type or in its place.
+/// Takes a word such as "disabled", from the object's type or in place of the object.
 void take_word(FieldReader& reader, const JsonCursor& given) {
   const auto word = reader.take(given.needed_string());
   if (reader.failed()) return;
@@ -73,7 +73,7 @@ void take_word(FieldReader& reader, const JsonCursor& given) {
   ask_to_think(reader, given, *is_on);
 }
 
-/// Thinking is asked for of every model; one that has none answers without.
+/// Takes `thinking`. Any model may be asked to think; one that cannot answers without.
 void take_thinking(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (!given.is_given()) return;
@@ -82,14 +82,14 @@ void take_thinking(FieldReader& reader, const ApiField& field) {
   if (reader.take(given.object("an object with a type")) != nullptr) take_word(reader, given["type"]);
 }
 
-/// An object, or the switch alone.
+/// Takes `reasoning`: an object, or a boolean that is the switch alone.
 void take_reasoning(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (given.is_given() && given.value()->is_bool()) return ask_to_think(reader, given, given.value()->get_bool());
   reader.take(given.object());
 }
 
-/// Whether the field that this one is a member of has a switch, or a word, in the place of an object.
+/// Whether the field that should be the object around this one is only a switch or a word.
 bool is_in_switch(FieldReader& reader, const ApiField& field) {
   const JsonCursor whole = reader.at(field.path.substr(0, field.path.find('.')));
   return whole.is_given() && whole.if_object() == nullptr;
@@ -126,7 +126,7 @@ constexpr ApiField kThinkingRows[] = {
 
 constexpr ApiField kEffortRows[] = {field::effort("reasoning_effort")};
 
-/// The bound stands first: its mistakes are told whether or not there is a type.
+/// The row of the bound comes first, so that its errors are told with or without a type.
 constexpr ApiField kThinkingObjectRows[] = {
     field::integer("thinking.budget_tokens", 0, field::kMaxInt, "the server's", "the most tokens of thinking",
                    take_member_budget),

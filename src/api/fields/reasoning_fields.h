@@ -1,6 +1,6 @@
-// The fields that say whether an answer thinks, how hard, and whether its thoughts are shown: the words of OpenAI,
-// Anthropic, ollama, OpenRouter, llama.cpp, vLLM and SGLang for it, which hold in every API. Here is the one place that
-// knows them; chat/thinking_switch.h knows what the model's template reads.
+// The fields that say whether an answer thinks, how hard, and whether its thoughts are shown: those of OpenAI,
+// Anthropic, ollama, OpenRouter, llama.cpp, vLLM and SGLang, all of which work in every API. They are known here alone;
+// chat/thinking_switch.h knows what the model's template reads.
 //
 // Constants, and free functions without state; any thread.
 #pragma once
@@ -11,16 +11,16 @@
 
 namespace octavo {
 
-/// Keeps whether the answer thinks, as the value at `given` says. Error: another field says the opposite.
+/// Sets whether the answer thinks, by the value at `given`. Error: another field says the opposite.
 void ask_to_think(FieldReader& reader, const JsonCursor& given, bool is_on);
-/// Keeps how hard: `none` is not at all, and any other level is a wish to think.
+/// Sets how hard the answer thinks: `none` turns thinking off, and any other level asks for it.
 void ask_for_effort(FieldReader& reader, const JsonCursor& given);
-/// Keeps what names for the template say of it.
+/// Sets what the template's names in `names` say about thinking.
 void ask_by_names(FieldReader& reader, const JsonCursor& given, const boost::json::object& names);
 
-/// Whether reasoning is closed where it begins, because the template has no switch to turn it off.
+/// Whether reasoning is closed where it begins, because it is not wanted and the template has no switch to turn it off.
 bool closes_thinking(const AskedThinking& asked, const ModelInfo& info);
-/// Tells the client what has no effect. `is_chat`: there is a template at all.
+/// Warns the client of wishes that have no effect. `is_chat`: the request has a template.
 void warn_of_thinking(const AskedThinking& asked, const ModelInfo& info, bool is_chat, Warnings& warnings);
 
 namespace field {
@@ -35,17 +35,17 @@ constexpr ApiField effort(std::string_view path,
 
 }  // namespace field
 
-// An API that has one of the objects by itself takes the other tables.
+// An API that has `thinking` or `reasoning` as an object of its own leaves out that table and takes the others.
 
-/// Switches by name: `enable_thinking`, `think`, and whether thoughts stand apart.
+/// The switches `enable_thinking` and `think`, and `separate_reasoning`.
 extern const FieldTable kThinkingFields;
-/// `reasoning_effort`.
+/// The field `reasoning_effort`.
 extern const FieldTable kEffortFields;
-/// Anthropic's object `thinking`.
+/// The object `thinking` of Anthropic's API.
 extern const FieldTable kThinkingObjectFields;
-/// OpenRouter's object `reasoning`.
+/// The object `reasoning` of OpenRouter's API.
 extern const FieldTable kReasoningObjectFields;
-/// The same fields where no template could read them.
+/// The same fields for completions: no template could read them.
 extern const FieldTable kNoThinkingFields;
 
 }  // namespace octavo

@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 enum class Form : std::uint8_t { kNone, kObject, kSchema, kRegex, kGrammar, kTag };
 
-/// A type of formats, and the members that may have its form.
+/// A type of format, and the members that may have the form of its answers.
 struct FormatType {
   std::string_view name;
   Form form;
@@ -44,7 +44,7 @@ void refuse_type(FieldReader& reader, const JsonCursor& type) {
   reader.refuse(type.wrong_value(fmt::format("one of {}", fmt::join(names, ", ")), "unsupported_parameter"));
 }
 
-/// The member that has the form; none: there is none. A second one, or one of another type, is a mistake.
+/// The member that has the form; nothing where none has. Error: there are two, or it belongs to another type.
 std::optional<std::string_view> form_member(FieldReader& reader, const JsonCursor& format, const FormatType& type) {
   std::optional<std::string_view> found;
   for (const std::string_view name : kFormMembers) {
@@ -65,7 +65,7 @@ bool is_any_value(const json::value& schema) {
   return schema == true || (schema.is_object() && schema.get_object().empty());
 }
 
-/// The schema in a member, or one deeper where it has a name and says how strictly it is meant.
+/// Reads the schema in a member, or one level deeper, where it may have a name and a strictness.
 void read_schema(FieldReader& reader, const JsonCursor& format, std::string_view member, const FormatType& type,
                  FormatReading reading) {
   const JsonCursor given = format[member];

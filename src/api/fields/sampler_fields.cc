@@ -1,4 +1,4 @@
-// The fields that OpenAI's interface does not have: samplers by llama.cpp's names, words and tokens by vLLM's.
+// The fields that OpenAI's API does not have: samplers under llama.cpp's names, words and tokens under vLLM's.
 #include <fmt/format.h>
 
 #include <boost/json/value.hpp>
@@ -17,7 +17,7 @@ constexpr std::size_t kMaxBadWordBytes = 256;
 
 SamplingParams& sampling_in(FieldReader& reader) { return reader.request.settings.sampling; }
 
-/// An array of at most `most` strings, each of 1 to `most_bytes` bytes; empty where it is wrong.
+/// Reads an array of at most `most` strings, each of 1 to `most_bytes` bytes; empty where it is wrong.
 std::vector<std::string> read_strings(FieldReader& reader, const JsonCursor& given, std::size_t most,
                                       std::size_t most_bytes) {
   std::vector<std::string> strings;
@@ -37,7 +37,7 @@ std::vector<std::string> read_strings(FieldReader& reader, const JsonCursor& giv
   return strings;
 }
 
-/// llama.cpp's numbers of last tokens: -1 is all of them and 0 none, for which `off` is called.
+/// Takes llama.cpp's number of last tokens: -1 means all of them; for 0, none, `off` is called.
 template <class Off>
 void take_window(FieldReader& reader, const ApiField& field, int& window, const Off& off) {
   const auto asked = reader.take(reader.at(field.path).integer(-1, static_cast<std::int64_t>(field.max)));
@@ -56,7 +56,7 @@ void take_top_n_sigma(FieldReader& reader, const ApiField& field) {
   sigma = std::max(sigma, 0.0F);  // -1 is llama.cpp's "off"
 }
 
-// This row stands behind those of the penalties, which a window of no tokens switches off.
+// The rows of the penalties come before this one, as a window of no tokens switches the penalties off.
 void take_penalty_window(FieldReader& reader, const ApiField& field) {
   SamplingParams& sampling = sampling_in(reader);
   take_window(reader, field, sampling.penalty_window, [&sampling] {
@@ -82,7 +82,7 @@ void take_samplers(FieldReader& reader, const ApiField& field) {
   const json::string* text = given.if_string();
   std::vector<std::string> names;
   if (text == nullptr) names = read_strings(reader, given, 2 * kDefaultSamplerOrder.size(), 40);
-  // llama.cpp has a sampler of that name for gaps, and its editors' extensions ask for it.
+  // llama.cpp has a sampler with this name for gaps, and extensions for editors ask for it.
   if (std::holds_alternative<Gap>(reader.request.prompt) && std::erase(names, "infill") > 0)
     reader.request.warnings.push_back(
         fmt::format("{}: infill is left out: this server has no sampler of that name", field.path));

@@ -16,11 +16,11 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr double kMaxBias = 100;  // as good as an order; larger ones count as this
+constexpr double kMaxBias = 100;  // larger biases count as this one, which already decides
 
 SamplingParams& sampling_of(FieldReader& reader) { return reader.request.settings.sampling; }
 
-/// The number that a text is from its begin to its end.
+/// The number that a text is as a whole; nothing where it is none.
 std::optional<std::int64_t> number_of(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -28,16 +28,15 @@ std::optional<std::int64_t> number_of(std::string_view text) {
   return number;
 }
 
-/// A number, or llama.cpp's false for never.
+/// A bias: a number, or llama.cpp's false, which means never.
 std::optional<double> bias_of(const json::value& value) {
   if (value == false) return -kMaxBias;
   if (!value.is_number()) return std::nullopt;
   return std::clamp(value.to_number<double>(), -kMaxBias, kMaxBias);
 }
 
-/// {"ID": BIAS}, or llama.cpp's [[ID, BIAS]]; in the place of an id there may be a text, as there: each of its tokens
-/// has the bias. A token that the model does not have is drawn no more often for it: clients send ids of other
-/// vocabularies.
+/// Reads {"ID": BIAS}, or llama.cpp's [[ID, BIAS]]. In place of an id there may be a text, as in llama.cpp: each of its
+/// tokens gets the bias. A token that the model does not have is ignored: clients send ids of other vocabularies.
 class LogitBias {
  public:
   LogitBias(FieldReader& reader, const ApiField& field)
@@ -77,7 +76,7 @@ class LogitBias {
     add(as_integer((*pair)[0]), given[0], (*pair)[0], given[1]);
   }
 
-  /// The texts of all entries have as many tokens as there may be entries.
+  /// Adds the tokens of a text. All texts together may have as many tokens as there may be entries.
   void add_text(std::string_view text, const JsonCursor& place, const JsonCursor& bias) {
     if (text.empty())
       return reader_.refuse(place.error("found an empty text, expected a token id, or a text with at least one token"));
@@ -94,7 +93,7 @@ class LogitBias {
     for (const TokenId token : *tokens) biases_.emplace_back(token, *number);
   }
 
-  /// None: it is refused.
+  /// The bias; nothing where it is wrong, which is refused.
   std::optional<float> take_bias(const JsonCursor& bias) {
     const std::optional<double> number = bias.is_given() ? bias_of(*bias.value()) : std::nullopt;
     if (number) return static_cast<float>(*number);
@@ -116,7 +115,7 @@ class LogitBias {
   std::vector<std::pair<TokenId, float>> biases_ = {};
 };
 
-/// Ids of the vocabulary, so many; empty where the field is not given or wrong.
+/// Reads `least` to `most` ids of the vocabulary; empty where the field is not given or wrong.
 std::vector<TokenId> read_ids(FieldReader& reader, const JsonCursor& given, std::size_t least, std::size_t most) {
   const json::array* ids = given.if_array();
   if (ids == nullptr || ids->size() < least || ids->size() > most) {
@@ -146,20 +145,20 @@ void take_seed(FieldReader& reader, const ApiField& field) {
   const auto seed =
       reader.take(given.integer(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
   request.is_seeded = seed && *seed != kRandomSeed;
-  request.settings.sampling.seed = request.is_seeded ? static_cast<std::uint64_t>(*seed) : random_seed();
+  request.settings.sampling.seed = request.is_seeded ? static_cast<std::uint64_t>(*seed) : drawn_seed();
 }
 
 void take_top_k(FieldReader& reader, const ApiField& field) {
   into_sampling<&SamplingParams::top_k>(reader, field);
   int& top_k = sampling_of(reader).top_k;
-  top_k = std::max(top_k, 0);  // -1 is vLLM's "all"
+  top_k = std::max(top_k, 0);  // -1 means all, as in vLLM
 }
 
 void take_repetition_penalty(FieldReader& reader, const ApiField& field) {
   into_sampling<&SamplingParams::repetition_penalty>(reader, field);
 }
 
-// llama.cpp's name for what vLLM calls repetition_penalty, whose row stands before this one's.
+// Takes llama.cpp's name for vLLM's repetition_penalty, whose row comes before this one.
 void take_repeat_penalty(FieldReader& reader, const ApiField& field) {
   constexpr std::string_view kSame = "repetition_penalty";
   const float penalty = sampling_of(reader).repetition_penalty;
@@ -208,7 +207,7 @@ void take_num_choices(FieldReader& reader, const ApiField& field) {
   if (asked) reader.request.settings.num_choices = static_cast<int>(*asked);
 }
 
-// A lower number goes earlier, as in vLLM, from where clients have the field; a Request's goes later.
+// Takes the priority: a lower number goes first, as in vLLM; in a Request a higher number does.
 void take_priority(FieldReader& reader, const ApiField& field) {
   const auto asked =
       reader.take(reader.at(field.path).integer(-reader.context.model.policy.max_client_priority, kMaxPriority));

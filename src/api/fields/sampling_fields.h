@@ -1,4 +1,4 @@
-// The fields that say how tokens are drawn and where an answer ends, each by the path that an API has for it.
+// The fields that say how tokens are drawn and where an answer ends. Each function takes the path that an API has.
 //
 // Constants; any thread.
 #pragma once
@@ -10,11 +10,11 @@
 namespace octavo {
 
 inline constexpr std::size_t kMaxGivenStopTexts = 64;
-inline constexpr std::size_t kMaxStopBytes = 1024;  // of one stop text
+inline constexpr std::size_t kMaxStopBytes = 1024;  // the most bytes of one stop text
 inline constexpr std::size_t kMaxStopTokens = 1024;
 inline constexpr std::size_t kMaxLogitBias = 1024;
 inline constexpr float kMaxTemperature = 100;
-inline constexpr std::int64_t kRandomSeed = -1;  // asks for one, as in llama.cpp and vLLM
+inline constexpr std::int64_t kRandomSeed = -1;  // asks for a random seed, as in llama.cpp and vLLM
 inline constexpr std::size_t kMaxAllowedTokens = 65536;
 inline constexpr double kMaxDeadlineS = 86400;
 
@@ -44,7 +44,7 @@ void into_sampling(FieldReader& reader, const ApiField& field) {
   into<&ApiRequest::settings, &Request::sampling, kMembers...>(reader, field);
 }
 
-/// A number of the sampling's.
+/// A row for numbers of SamplingParams.
 template <auto... kMembers>
 constexpr ApiField sampler(std::string_view path, double min, double max, std::string_view otherwise,
                            std::string_view text) {
@@ -137,9 +137,9 @@ constexpr ApiField logit_bias(std::string_view path) {
 
 }  // namespace field
 
-/// The samplers and bounds that OpenAI's interface and those that grew from it know: vLLM's and llama.cpp's.
+/// The samplers and bounds that OpenAI's API and the ones that extend it know: vLLM's and llama.cpp's.
 extern const FieldTable kSamplingFields;
-/// How many answers a prompt gets, of APIs that give more than one.
+/// The number of answers to a prompt, for APIs that can give several.
 extern const FieldTable kChoiceFields;
 
 }  // namespace octavo

@@ -18,7 +18,7 @@ using TokenOf = std::function<std::optional<TokenId>(std::string_view)>;
 
 struct Tag {
   std::string begin = {}, schema = {}, end = {};
-  std::string origin = {};  // where the schema stands
+  std::string origin = {};  // where the schema stands in the body
 };
 
 struct TagSet {
@@ -27,15 +27,15 @@ struct TagSet {
   bool at_least_one = false, stops_after_first = false;
 };
 
-/// The end of a text in front that may be a control token's, "<|call|>"; npos: there is none. Each byte of a mark is
-/// within one such text at most, as none begins within another.
+/// The end of what may be a control token's text, such as "<|call|>", at the front of `text`; npos: there is none. As
+/// no such text begins inside another, each byte of a mark is looked at once.
 std::size_t token_end(std::string_view text) {
   if (text.front() != '<') return std::string_view::npos;
   const std::size_t end = text.find_first_of("<>", 1);
   return end != std::string_view::npos && text[end] == '>' ? end : std::string_view::npos;
 }
 
-/// A mark, with the tokens in it as such: control tokens have no text that an answer may have.
+/// The grammar of a mark: control tokens in it are matched as tokens, as an answer's text cannot spell them.
 std::string mark(std::string_view text, const TokenOf& token_of) {
   std::string out, run;
   const auto flush = [&] {

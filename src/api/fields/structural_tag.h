@@ -20,7 +20,7 @@ namespace octavo {
 
 inline constexpr std::size_t kMaxStructures = 128, kMaxTriggers = 32, kMaxMarkBytes = 1024;
 
-/// The grammar, and the rules that it names. `token_of` gives the token that a text is; nothing: it is several, or
+/// The grammar and the rules that it names. `token_of` gives the single token that a text becomes; nothing: several or
 /// none.
 ApiResult<ConstraintSource> structural_tag(const JsonCursor& tag,
                                            const std::function<std::optional<TokenId>(std::string_view)>& token_of);

@@ -18,7 +18,7 @@ LlamaAnswer::LlamaAnswer(const CompletionCall& call, std::string id, std::string
                          std::shared_ptr<const ModelText> words)
     : AnswerBlocks(call, std::move(id), std::move(words), LogprobForm::kLlama), model_(std::move(model)) {}
 
-/// The object's beginning, with the text.
+/// Begins the object, up to its `content`.
 JsonWriter LlamaAnswer::begin_object(std::string_view content, std::string& out) {
   return JsonWriter(out).begin_object().fields("index", 0, "id_slot", -1, "tokens", take_tokens(), "content", content);
 }
@@ -59,7 +59,7 @@ std::string LlamaAnswer::body() {
   std::string content, probabilities, out;
   for (const Block& block : blocks()) {
     content += block.text;
-    probabilities += block.logprobs;  // all text is one block: a completion has no reasoning and no calls
+    probabilities += block.logprobs;  // a completion has neither reasoning nor calls, so that all text is in one block
   }
   write_last(content, probabilities, out);
   return out;

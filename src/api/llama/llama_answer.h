@@ -11,7 +11,7 @@ namespace octavo {
 
 class LlamaAnswer final : public AnswerBlocks {
  public:
-  /// `words`: AnswerBlocks's.
+  /// `words`: see AnswerBlocks.
   LlamaAnswer(const CompletionCall& call, std::string id, std::string model, std::shared_ptr<const ModelText> words);
 
  protected:
@@ -22,12 +22,12 @@ class LlamaAnswer final : public AnswerBlocks {
   void write_end(std::string& out) override;
   void write_error(const ApiError& error, std::string& out) override;
   std::string body() override;
-  /// A stream has them without being asked, as llama.cpp's.
+  /// In a stream they are sent without being asked for, as by llama.cpp.
   bool keeps_tokens() const override { return call().stream || call().return_token_ids; }
 
  private:
   JsonWriter begin_object(std::string_view content, std::string& out);
-  /// The object that the answer ends with, whose content is `content`. `probabilities`: elements of an array.
+  /// Writes the last object, with `content` as its content. `probabilities`: elements of an array.
   void write_last(std::string_view content, std::string_view probabilities, std::string& out);
 
   const std::string model_;

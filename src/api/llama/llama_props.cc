@@ -20,7 +20,7 @@ json::array sampler_names(const SamplingParams& sampling) {
   return names;
 }
 
-/// Under llama.cpp's names.
+/// The sampling settings under llama.cpp's names.
 json::object params(const SamplingParams& sampling) {
   return {{"n_predict", -1},
           {"temperature", sampling.temperature},

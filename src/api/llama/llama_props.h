@@ -1,4 +1,4 @@
-// GET /props of llama.cpp's server: what the model is, and the settings of an answer that names none.
+// GET /props of llama.cpp's server: what the model is, and the settings for answers that give none.
 // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
 //
 // Free function without state; any thread.

@@ -27,7 +27,7 @@ constexpr std::size_t kMaxFiles = 256;
 
 InfillText& gap_in(FieldReader& reader) { return std::get<Gap>(reader.request.prompt).text; }
 
-/// Alternatives beside each token; there any number can be had.
+/// Takes the number of alternatives for each token; llama.cpp gives any number.
 void take_num_probs(FieldReader& reader, const ApiField& field) {
   const std::int64_t asked = reader.take(reader.at(field.path).integer_from(0)).value_or(0);
   if (asked > kMaxTopLogprobs)

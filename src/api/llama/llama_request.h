@@ -1,4 +1,4 @@
-// Bodies of llama.cpp's server.
+// The bodies of requests to llama.cpp's server.
 // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
 //
 // Free functions without state; they run on any thread.
@@ -10,12 +10,12 @@
 
 namespace octavo {
 
-/// POST /completion: `prompt`, `n_predict`, and the samplers.
+/// The fields of POST /completion: `prompt`, `n_predict`, and the samplers.
 ApiFields llama_completion_fields();
 ApiResult<ApiRequest> read_llama_completion(const boost::json::object& body, const ApiContext& context);
 
-/// POST /infill: the prompt is that of a gap between `input_prefix` and `prompt`, and `input_suffix`, with the other
-/// files of `input_extra` in front, as far as they fit.
+/// The fields of POST /infill. The prompt is the gap between `input_prefix` with `prompt` and `input_suffix`, after as
+/// much of the files in `input_extra` as has room.
 ApiFields llama_infill_fields();
 ApiResult<ApiRequest> read_llama_infill(const boost::json::object& body, const ApiContext& context);
 

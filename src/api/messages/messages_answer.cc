@@ -24,11 +24,11 @@ std::string_view error_type(int status) {
   }
 }
 
-/// A block with what it holds: nothing yet, where it begins in a stream.
+/// Writes a block with what it holds: nothing yet, where it begins in a stream.
 void write_block(const Block& block, JsonWriter json) {
   switch (block.kind) {
     case Block::Kind::kText: json.object("type", "text", "text", block.text); break;
-    case Block::Kind::kReasoning:  // nobody needs to trust its signature: what comes back is read as text
+    case Block::Kind::kReasoning:  // nobody checks the signature: thoughts that come back are read as text
       json.object("type", "thinking", "thinking", block.text, "signature", "");
       break;
     case Block::Kind::kCall:
@@ -37,7 +37,7 @@ void write_block(const Block& block, JsonWriter json) {
   }
 }
 
-/// Tokens that were found cached are counted apart from the others of the prompt.
+/// Writes the usage. Cached tokens are counted apart from the other tokens of the prompt.
 void write_usage(std::int64_t prompt_tokens, std::int64_t cached_tokens, std::int64_t generated_tokens,
                  JsonWriter json) {
   json.key("usage").object("input_tokens", prompt_tokens - cached_tokens, "cache_creation_input_tokens", 0,
@@ -74,7 +74,7 @@ void MessagesAnswer::write_stop(JsonWriter json) const {
               "stop_sequence", text.empty() ? std::nullopt : std::optional(text));
 }
 
-// How much of the prompt is cached is not known yet; the last event tells.
+// The usage counts no cached tokens here, as their number is not known yet; the last event tells it.
 void MessagesAnswer::write_begin(std::string& out) {
   JsonWriter json = begin_typed_event(out, "message_start").key("message").begin_object();
   write_head(json);

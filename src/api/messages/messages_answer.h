@@ -31,7 +31,7 @@ class MessagesAnswer final : public AnswerBlocks {
   const std::string model_;
 };
 
-/// {"type": "error", "error": {"type", "message"}}
+/// The body of an error: {"type": "error", "error": {"type", "message"}}.
 std::string messages_error_body(const ApiError& error);
 
 }  // namespace octavo

@@ -16,13 +16,13 @@ namespace {
 
 namespace json = boost::json;
 
-/// Coding agents send a first block of the system text whose checksum is another in every request; with it no two
-/// requests would have a beginning in common.
+/// The beginning of a block that coding agents put before the system text, with a checksum that changes in every
+/// request: with it, no two requests would have a beginning in common.
 constexpr std::string_view kBillingHeader = "x-anthropic-billing-header:";
 
 constexpr std::string_view kContent = "a string or an array of blocks";
 
-/// A string, or none.
+/// A string; empty where none is given.
 ApiResult<std::string> text_of(const JsonCursor& given) {
   OCTAVO_TRY(const auto text, to_api_result(given.string()));
   return std::string(text.value_or(""));
@@ -61,7 +61,7 @@ ApiResult<ToolCall> read_call(const JsonCursor& block) {
   return call;
 }
 
-/// One message, which results of tools make several of.
+/// Reads one message, out of which results of tools make several.
 class BlockReader {
  public:
   BlockReader(std::string_view role, bool is_newest, HistoryReader& history)
@@ -72,7 +72,8 @@ class BlockReader {
     OCTAVO_TRY_VOID(read_content(content, said_));
     const bool is_user = said_.role == "user";
     const json::array* blocks = content.if_array();
-    // What has no content at all is kept, so that the others' order is the client's, unless nothing stands before it.
+    // A message without content is kept, so that the order of messages is the client's; but not beside results or at
+    // the start.
     const bool is_said =
         !said_.parts.empty() || !is_user || blocks == nullptr || (results_.empty() && !messages.empty());
     if (!is_user) messages.push_back(std::move(said_));
@@ -94,14 +95,14 @@ class BlockReader {
   }
 
   ApiResult<void> read_block(const JsonCursor& block, ChatMessage& message) {
-    const bool is_inside = &message != &said_;  // a result
+    const bool is_inside = &message != &said_;  // the part is inside a result
     if (!is_inside && has_type(block, "tool_result")) return read_result(block);
     if (!is_inside && message.role == "assistant" && has_type(block, "tool_use")) {
       OCTAVO_TRY(message.tool_calls.emplace_back(), read_call(block));
       return {};
     }
     const bool is_new = is_newest_ && !is_inside;
-    // A block without a type is of no kind, wherever it stands.
+    // A block without a type is refused, even in the history.
     if (!is_new && block.if_object() != nullptr) OCTAVO_TRY_VOID(to_api_result(block["type"].needed_string()));
     OCTAVO_TRY(ReadPart part, history_.read_part(block, is_new));
     return history_.add(std::move(part), message);

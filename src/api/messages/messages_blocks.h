@@ -13,8 +13,9 @@
 
 namespace octavo {
 
-/// The messages of a chat that say the same as `system` and the messages `said`. Results of tools become messages of
-/// their own, in front of what else the user says. Errors: none, or one of a wrong form; what HistoryReader refuses.
+/// The messages of a chat that say the same as `system` and the messages `said`. A result of a tool becomes a message
+/// of its own, before the rest of what the user says. Errors: there are no messages, or one has a wrong form; those of
+/// HistoryReader.
 ApiResult<std::vector<ChatMessage>> read_block_messages(const JsonCursor& system, const JsonCursor& said,
                                                         HistoryReader& history);
 

@@ -26,20 +26,20 @@ namespace json = boost::json;
 
 ApiResult<std::string_view> text_of(const JsonCursor& given) { return to_api_result(given.needed_string()); }
 
-/// The type of what has a type as blocks do.
+/// The type of a content block, a tool, or another object with a `type`.
 ApiResult<std::string_view> type_of(const JsonCursor& typed) {
   OCTAVO_TRY_VOID(to_api_result(typed.needed_object("an object")));
   return text_of(typed["type"]);
 }
 
-/// Whether a tool waits for a result that refers to it. A client's placeholder for all of them is named by none.
+/// Whether a tool is hidden until a result names it. A client's placeholder for all such tools is named by none.
 ApiResult<bool> is_deferred(const JsonCursor& tool, const HistoryReader::Names& named) {
   OCTAVO_TRY(const auto asked, to_api_result(tool["defer_loading"].boolean()));
   const json::string* name = tool["name"].if_string();
   return asked.value_or(false) && name != nullptr && !named.contains(std::string_view(*name));
 }
 
-/// Tools that Anthropic's servers would run, or that its models alone know, are left out.
+/// Reads the tools, except those that Anthropic's servers would run or that only its models know.
 ApiResult<void> read_tools(const JsonCursor& offered, ApiRequest& request) {
   OCTAVO_TRY(const json::array* given, to_api_result(offered.array("an array of tools")));
   if (given == nullptr) return {};
@@ -89,7 +89,7 @@ ApiResult<void> read_tool_choice(const JsonCursor& choice, AskedTools& tools) {
   return choose_tool(tools, name, choice["name"]);
 }
 
-/// A conversation whose last message is the assistant's is gone on with.
+/// Takes the messages. Where the last one is the assistant's, the answer continues it.
 void take_messages(FieldReader& reader, const ApiField& field) {
   auto history = history_of(reader);
   if (!history) return;
@@ -104,7 +104,7 @@ void take_messages(FieldReader& reader, const ApiField& field) {
   for (std::string& warning : history->warnings()) reader.request.warnings.push_back(std::move(warning));
 }
 
-/// A tool that must be called is shown, whatever waits.
+/// Takes the tools. One that must be called is shown, even if it should be hidden until a result names it.
 void take_tools(FieldReader& reader, const ApiField& field) {
   if (const json::string* chosen = reader.at("tool_choice.name").if_string())
     reader.request.tools.named.emplace(std::string_view(*chosen));
@@ -118,7 +118,7 @@ void take_tool_choice(FieldReader& reader, const ApiField& field) {
   conversation_in(reader).options.describe_tools = type == nullptr || *type != "none";
 }
 
-/// The shape that the answer must have.
+/// Takes the form that the answer must have.
 void take_format(FieldReader& reader, const ApiField& field) {
   read_format(reader, reader.at(field.path), {.schema_member = "schema", .is_strict = true});
 }

@@ -1,4 +1,4 @@
-// Bodies of Anthropic's Messages API.
+// The bodies of Anthropic's Messages API.
 // https://docs.anthropic.com/en/api/messages
 //
 // Free functions without state; they run on any thread.
@@ -10,11 +10,11 @@
 
 namespace octavo {
 
-/// POST /v1/messages.
+/// The fields of POST /v1/messages.
 ApiFields messages_fields();
-/// Errors: fields of a wrong type, and what a text model cannot do.
+/// Reads a body. Errors: fields of a wrong type, and wishes that a text model cannot meet.
 ApiResult<ApiRequest> read_messages(const boost::json::object& body, const ApiContext& context);
-/// The fields of POST /v1/messages/count_tokens, where there is no answer that max_tokens would bound.
+/// The fields of POST /v1/messages/count_tokens: max_tokens is not among them, as there is no answer.
 ApiFields counted_messages_fields();
 ApiResult<ApiRequest> read_counted_messages(const boost::json::object& body, const ApiContext& context);
 

@@ -1,4 +1,4 @@
-// An answer as ollama's API has it: one JSON object, or a line for each piece of it.
+// An answer in the form of ollama's API: one JSON object, or one line for each piece of it.
 // https://github.com/ollama/ollama/blob/main/docs/api.md
 #pragma once
 
@@ -12,11 +12,11 @@ namespace octavo {
 
 class OllamaAnswer final : public AnswerBlocks {
  public:
-  /// `words`: AnswerBlocks's. `is_chat`: of /api/chat, else of /api/generate.
+  /// `words`: see AnswerBlocks. `is_chat`: the form is that of /api/chat, else of /api/generate.
   OllamaAnswer(const CompletionCall& call, std::string id, std::string model, std::shared_ptr<const ModelText> words,
                bool is_chat);
 
-  /// An empty piece: a line that is no object would end some readers.
+  /// An empty piece of the answer, since a line that is no object would end some readers.
   std::string heartbeat(std::string_view text) const override;
 
  protected:
@@ -27,14 +27,14 @@ class OllamaAnswer final : public AnswerBlocks {
   void write_end(std::string& out) override;
   void write_error(const ApiError& error, std::string& out) override;
   std::string body() override;
-  bool keeps_stream() const override { return call().tools != nullptr; }  // calls are told whole
+  bool keeps_stream() const override { return call().tools != nullptr; }  // calls are written whole
 
  private:
-  /// The parts that stand in an answer or in a piece of it.
+  /// The parts of an answer, or of a piece of it.
   struct Parts {
     std::string_view content = {}, thinking = {};
-    std::string calls = {};          // elements of tool_calls
-    std::string_view logprobs = {};  // elements of logprobs
+    std::string calls = {};          // the elements of tool_calls
+    std::string_view logprobs = {};  // the elements of logprobs
   };
 
   void write_object(const Parts& parts, bool is_done, std::string& out) const;
@@ -44,9 +44,9 @@ class OllamaAnswer final : public AnswerBlocks {
   const bool is_chat_;
 };
 
-/// The answer to a request that let the model go.
+/// The answer to a request that unloaded the model.
 std::string ollama_unloaded(std::string_view model, bool is_chat, std::span<const std::string> warnings);
-/// {"error": "..."}
+/// The body of an error: {"error": "..."}.
 std::string ollama_error_body(const ApiError& error);
 
 }  // namespace octavo

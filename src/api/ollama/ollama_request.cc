@@ -35,7 +35,7 @@ void take_context_length(FieldReader& reader, const ApiField& field) {
                     *asked, context));
 }
 
-/// 0 is no limit here.
+/// Takes num_predict; 0 is no limit here.
 void take_num_predict(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const auto asked = reader.take(given.integer_from(-2));
@@ -44,7 +44,7 @@ void take_num_predict(FieldReader& reader, const ApiField& field) {
   reader.request.length.field = field.path;
 }
 
-/// The field is read after `speculation`, whose bound holds too.
+/// Takes the most drafted tokens. It comes after `speculation`, whose bound counts too.
 void take_most_drafts(FieldReader& reader, const ApiField& field) {
   const auto most = reader.take(reader.at(field.path).integer_from(0));
   int& max_drafts = reader.request.settings.max_drafts;
@@ -61,7 +61,7 @@ void refuse_images(FieldReader& reader, const JsonCursor& images) {
         "unsupported_parameter"));
 }
 
-/// A raw text and a gap have no message that a picture could stand in.
+/// Refuses images beside a raw text or a gap: there is no message for them to be in.
 void refuse_images_beside_text(FieldReader& reader, const JsonCursor& images) {
   const json::array* array = reader.take(images.array("an array of images"));
   if (array != nullptr && !array->empty())
@@ -69,7 +69,7 @@ void refuse_images_beside_text(FieldReader& reader, const JsonCursor& images) {
                                "unsupported_parameter"));
 }
 
-/// The pictures stand before the text.
+/// Puts the pictures before the message's text.
 ApiResult<void> add_pictures(const JsonCursor& images, std::size_t count, PictureReader& pictures,
                              ChatMessage& message) {
   std::vector<ContentPart> parts;
@@ -83,7 +83,7 @@ ApiResult<void> add_pictures(const JsonCursor& images, std::size_t count, Pictur
   return {};
 }
 
-/// Images that stand beside a message's text: pictures, or what a model that sees nothing is told of them.
+/// Adds the images beside a message's text: as pictures, or as notes where the model sees nothing.
 ApiResult<void> add_images(const JsonCursor& images, PictureReader& pictures, ChatMessage& message) {
   OCTAVO_TRY(const json::array* array, to_api_result(images.array("an array of images")));
   if (array == nullptr || array->empty()) return {};
@@ -93,7 +93,7 @@ ApiResult<void> add_images(const JsonCursor& images, PictureReader& pictures, Ch
   return {};
 }
 
-/// The images of a body of /api/generate, whose message was made before.
+/// Takes the images of a body of /api/generate, whose message is made already.
 void take_images(FieldReader& reader, const ApiField& field) {
   const JsonCursor images = reader.at(field.path);
   auto* conversation = std::get_if<Conversation>(&reader.request.prompt);
@@ -103,7 +103,7 @@ void take_images(FieldReader& reader, const ApiField& field) {
     reader.keep(add_images(images, history->pictures(), conversation->messages.back()));
 }
 
-/// A call: its arguments are an object, but calls have no names of their own, nor types.
+/// Reads a call. Its arguments are an object; it has neither an id nor a type.
 ApiResult<ToolCall> read_call(const JsonCursor& given, std::size_t index) {
   OCTAVO_TRY_VOID(to_api_result(given.needed_object("a call with a function")));
   const JsonCursor function = given["function"];
@@ -235,7 +235,7 @@ std::string_view text_at(const FieldReader& reader, std::string_view path) {
   return text == nullptr ? std::string_view() : std::string_view(*text);
 }
 
-/// Sets the thing that a body of /api/generate goes on from: a message, a text, or a gap in one.
+/// Sets what a body of /api/generate continues: a message, a text, or a gap in a text.
 void set_prompt(FieldReader& reader) {
   ApiRequest& request = reader.request;
   const std::string_view prompt = text_at(reader, "prompt"), suffix = text_at(reader, "suffix");

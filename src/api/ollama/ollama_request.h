@@ -1,4 +1,4 @@
-// Bodies of ollama's /api/chat and /api/generate.
+// The bodies of ollama's /api/chat and /api/generate.
 // https://github.com/ollama/ollama/blob/main/docs/api.md
 //
 // Free functions without state; they run on any thread.
@@ -12,11 +12,11 @@
 
 namespace octavo {
 
-/// POST /api/chat. Without messages, the model is to be loaded, or unloaded.
+/// The fields of POST /api/chat. A body without messages loads or unloads the model.
 ApiFields ollama_chat_fields();
 ApiResult<ApiRequest> read_ollama_chat(const boost::json::object& body, const ApiContext& context);
 
-/// POST /api/generate. The same without a prompt.
+/// The fields of POST /api/generate. A body without a prompt loads or unloads the model.
 ApiFields ollama_generate_fields();
 ApiResult<ApiRequest> read_ollama_generate(const boost::json::object& body, const ApiContext& context);
 
@@ -37,7 +37,7 @@ constexpr ApiField keep_alive() {
 }
 }  // namespace field
 
-/// A model's name without the tag that ollama's clients add where a name has none.
+/// A model's name without ":latest", which ollama's clients append to names that have no tag.
 std::string without_latest(std::string_view name);
 
 }  // namespace octavo

@@ -15,6 +15,7 @@
 #include "api/fields/conversation_fields.h"
 #include "api/fields/draft_fields.h"
 #include "api/fields/openai_messages.h"
+#include "api/fields/resume_fields.h"
 #include "api/fields/sampling_fields.h"
 #include "api/prepare/prepare.h"
 #include "base/error.h"
@@ -48,7 +49,8 @@ void take_continuation(FieldReader& reader, const ApiField& field) {
         "on with the last message"));
 }
 
-/// The texts that a template for retrieval quotes: one that has no place for them would drop them without a word.
+/// Takes the documents that a template for retrieval quotes. They are refused where the template has no place for them,
+/// which would drop them without a word.
 void take_documents(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const json::array* documents = reader.take(given.array("an array of documents (objects)"));
@@ -69,7 +71,7 @@ constexpr ApiField kToolRows[] = {
                             field::take_tool_choice),
 };
 
-/// A conversation that is not answered is told of the tools alone.
+/// The fields of tools where a conversation is not answered: tools are only described.
 constexpr ApiField kDescribedToolRows[] = {
     field::array("functions", "", "OpenAI's first form of tools", field::take_functions),
     field::array("tools", "", "functions and custom tools, as the template describes them",
@@ -125,6 +127,7 @@ ApiFields openai_chat_fields() {
                                     kChoiceFields,
                                     kUnsupportedFields,
                                     kDraftFields,
+                                    kResumeFields,
                                     kFormatFields,
                                     kConstraintFields,
                                     kGrammarFields,

@@ -1,4 +1,4 @@
-// Bodies of OpenAI's chats, with what vLLM and llama.cpp have added to them.
+// The bodies of OpenAI's chats, with what vLLM and llama.cpp have added.
 // https://platform.openai.com/docs/api-reference/chat/create
 //
 // Free functions without state; they run on any thread.
@@ -11,14 +11,14 @@
 
 namespace octavo {
 
-/// POST /v1/chat/completions.
+/// The fields of POST /v1/chat/completions.
 ApiFields openai_chat_fields();
 ApiResult<ApiRequest> read_openai_chat(const boost::json::object& body, const ApiContext& context);
-/// The fields of a chat that make its prompt, and what is read by them: of bodies whose tokens are counted.
+/// The fields of a chat that make its prompt, and the function that reads them: for bodies whose tokens are counted.
 ApiFields openai_conversation_fields();
 ApiResult<ApiRequest> read_openai_conversation(const boost::json::object& body, const ApiContext& context);
 
-/// A body read and prepared.
+/// Reads a body and prepares the call.
 ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const ModelText& words,
                                                 const ServedModel& model);
 

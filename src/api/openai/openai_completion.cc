@@ -15,6 +15,7 @@
 #include "api/fields/conversation_fields.h"
 #include "api/fields/draft_fields.h"
 #include "api/fields/reasoning_fields.h"
+#include "api/fields/resume_fields.h"
 #include "api/fields/sampling_fields.h"
 #include "api/prepare/prepare.h"
 #include "base/error.h"
@@ -28,7 +29,7 @@ namespace json = boost::json;
 constexpr std::string_view kPromptForms =
     "a string, an object with prompt_string and multimodal_data, an array of token ids, or an array of these";
 
-/// How many alternatives; false asks for none.
+/// Takes how many alternatives each token has; false asks for no log-probabilities.
 void take_logprobs_number(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (given.is_given() && *given.value() == false) return;
@@ -43,7 +44,7 @@ void take_prompt_logprobs(FieldReader& reader, const ApiField& field) {
   if (!asked) return;
   if (!form.stream) {
     form.num_prompt_logprobs = static_cast<int>(*asked);
-  } else if (*asked > 0) {  // vLLM's clients may send 0 in a stream, which has none
+  } else if (*asked > 0) {  // vLLM's clients may send 0 with a stream, which has none
     reader.refuse(given.error(fmt::format("found {} beside stream true, expected none in a stream", *asked),
                               "unsupported_parameter"));
   }
@@ -64,7 +65,7 @@ void take_add_special(FieldReader& reader, const ApiField& field) {
     texts->add_special = *asked;
 }
 
-/// `prompt` in each of its forms: a text, ids, a text with pictures, or an array of these. `n`: answers to each.
+/// Reads `prompt` in each of its forms: a text, ids, a text with pictures, or an array of these. `n`: answers to each.
 ApiResult<void> read_prompts(const JsonCursor& given, int n, int num_tokens, PictureReader& pictures,
                              TextPrompts& texts) {
   if (!given.is_given()) return refused(given.wrong_value(kPromptForms, "missing_required_parameter"));
@@ -77,7 +78,7 @@ ApiResult<void> read_prompts(const JsonCursor& given, int n, int num_tokens, Pic
     OCTAVO_TRY(texts.prompts.emplace_back(), read_text_prompt(given, num_tokens, pictures));
     return {};
   }
-  if (array->size() * to_size(n) > to_size(kMaxAnswersOfCall))  // before any of them is read
+  if (array->size() * to_size(n) > to_size(kMaxAnswersOfCall))  // checked before any prompt is read
     return refused(given.error(fmt::format("found {} prompts with an n of {}, expected at most {} answers",
                                            array->size(), n, kMaxAnswersOfCall)));
   for (std::size_t i = 0; i < array->size(); ++i) {
@@ -86,7 +87,7 @@ ApiResult<void> read_prompts(const JsonCursor& given, int n, int num_tokens, Pic
   return {};
 }
 
-/// llama.cpp's older form: the pictures stand beside the prompt, whose text has their numbers.
+/// Reads llama.cpp's older form of pictures: they stand beside the prompt, and the text has their numbers.
 void number_pictures(FieldReader& reader, PictureReader& pictures, TextPrompts& texts) {
   const JsonCursor images = reader.at("image_data");
   const json::array* list = images.if_array();
@@ -203,10 +204,10 @@ void take_prompt(FieldReader& reader, const ApiField& field) {
 const FieldTable kCompletionFields = kCompletionRows;
 
 ApiFields openai_completion_fields() {
-  static const std::array tables = {kModelFields,       kStreamFields,     kSamplingFields,         kChoiceFields,
-                                    kUnsupportedFields, kDraftFields,      kFormatFields,           kConstraintFields,
-                                    kGrammarFields,     kCompletionFields, FieldTable(kPromptRows), kNoThinkingFields,
-                                    kPictureFields,     kHintFields};
+  static const std::array tables = {
+      kModelFields,   kStreamFields,     kSamplingFields, kChoiceFields,     kUnsupportedFields,      kDraftFields,
+      kFormatFields,  kConstraintFields, kGrammarFields,  kCompletionFields, FieldTable(kPromptRows), kNoThinkingFields,
+      kPictureFields, kResumeFields,     kHintFields};
   return tables;
 }
 

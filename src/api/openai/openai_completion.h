@@ -1,4 +1,4 @@
-// Bodies of OpenAI's completions, with what vLLM and llama.cpp have added to them.
+// The bodies of OpenAI's completions, with what vLLM and llama.cpp have added.
 // https://platform.openai.com/docs/api-reference/completions/create
 //
 // Free functions without state; they run on any thread.
@@ -12,18 +12,18 @@
 
 namespace octavo {
 
-inline constexpr int kMaxAnswersOfCall = 1024;  // prompts times n
-inline constexpr int kDefaultMaxTokens = 16;    // of a completion, as OpenAI documents
+inline constexpr int kMaxAnswersOfCall = 1024;  // the most prompts times n of a call
+inline constexpr int kDefaultMaxTokens = 16;    // a completion's, as OpenAI documents it
 
-/// POST /v1/completions.
+/// The fields of POST /v1/completions.
 ApiFields openai_completion_fields();
 ApiResult<ApiRequest> read_openai_completion(const boost::json::object& body, const ApiContext& context);
 
-/// A body read and prepared.
+/// Reads a body and prepares the call.
 ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const ModelText& words,
                                            const ServedModel& model);
 
-/// A text, an array of its token ids, or an object with a text and its pictures.
+/// Reads a text, an array of token ids, or an object with a text and its pictures.
 ApiResult<TextPrompt> read_text_prompt(const JsonCursor& given, int num_tokens, PictureReader& pictures);
 
 namespace field {
@@ -31,7 +31,7 @@ namespace field {
 void take_prompt(FieldReader& reader, const ApiField& field);
 void take_suffix(FieldReader& reader, const ApiField& field);
 
-// Rows of pictures in a prompt. What they describe is read with the prompt.
+// Rows for the members of a prompt with pictures, which are read with the prompt.
 constexpr ApiField prompt_string(std::string_view path) {
   return string(path, "", "a text in which each <__media__> stands for a picture");
 }
@@ -48,7 +48,7 @@ constexpr ApiField image_data() {
 
 }  // namespace field
 
-/// Fields of completions and their like: limits, and refusals of fields that are of chats alone.
+/// Fields of completions and of similar calls: limits, and refusals of fields that only chats have.
 extern const FieldTable kCompletionFields;
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// The answer of a call, as a stream of events or as one body. A chunk is written straight into the bytes that go out.
+// The answer to a call, as a stream of events or as one body. Chunks are written straight into the bytes to send.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -20,20 +20,20 @@ namespace {
 /// One answer to one prompt.
 struct Answer {
   std::optional<AnswerLogprobs> logprobs = {};
-  std::unique_ptr<AnswerToolCalls> calls = {};  // where tools may be called
-  std::string text = {};                        // of a call that is not streamed
-  std::string reasoning = {};                   // the same
-  std::vector<TokenId> tokens = {};             // with return_token_ids: what is still to be sent
-  std::size_t num_tokens = 0;                   // that were generated
+  std::unique_ptr<AnswerToolCalls> calls = {};  // null where no tools may be called
+  std::string text = {};                        // set where the call is not streamed
+  std::string reasoning = {};                   // set where the call is not streamed
+  std::vector<TokenId> tokens = {};             // for return_token_ids: the ids that are still to be sent
+  std::size_t num_tokens = 0;                   // how many were generated
   bool began = false;
   FinishReason finish = FinishReason::kNone;
-  int stop_text = -1;  // RequestStats'
+  int stop_text = -1;  // RequestStats::stop_text
 };
 
-/// An event's text as clients see it.
+/// An event's text in the form that clients see.
 struct Shown {
   std::string_view content, reasoning;
-  std::string_view calls = {};  // elements of a delta's tool_calls
+  std::string_view calls = {};  // the elements of a delta's tool_calls
 };
 
 std::string_view finish_of(const Answer& answer) {
@@ -48,15 +48,15 @@ std::string error_event(const ApiError& error) { return "data: " + error_body(er
 struct CompletionResponse::State {
   const CompletionCall& call;
   std::shared_ptr<const ModelText> words;
-  std::string head;  // of each chunk or of the body, up to what differs
+  std::string head;  // the beginning that all chunks, or the body, share
   OpenAiUsage usage;
   LlamaTimings timings = {};
   std::vector<Answer> answers = {};               // [prompts, n]
-  std::vector<std::string> prompt_logprobs = {};  // [prompts], where they are asked for
+  std::vector<std::string> prompt_logprobs = {};  // [prompts]; empty where they are not asked for
   std::size_t num_ended = 0;
   std::size_t held_bytes = 0;
-  bool prompt_ids_sent = false;  // chat: once a stream
-  bool warnings_sent = false;    // once a stream
+  bool prompt_ids_sent = false;  // a chat's stream sends them once
+  bool warnings_sent = false;    // a stream sends them once
   std::optional<ApiError> error = {};
 
   const CallPrompt& prompt_of(std::size_t index) const { return call.prompts[index / to_size(call.n)]; }
@@ -92,12 +92,11 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, std::shared_p
                                                 : "chat.completion";
   std::string& head = state_->head;
   if (call.stream) head += "data: ";
-  JsonWriter(head)
-      .begin_object()
-      .fields("id", id, "object", object, "created", created, "model", model.id, "system_fingerprint",
-              model.fingerprint)
-      .key("choices")
-      .begin_array();
+  JsonWriter json = JsonWriter(head).begin_object();
+  json.fields("id", id, "object", object, "created", created, "model", model.id, "system_fingerprint",
+              model.fingerprint);
+  if (call.seed) json.fields("seed", *call.seed);
+  json.key("choices").begin_array();
 
   state_->answers.resize(call.prompts.size() * to_size(call.n));
   for (std::size_t i = 0; call.tools != nullptr && i < state_->answers.size(); ++i)
@@ -132,7 +131,7 @@ std::string CompletionResponse::on_event(const RequestEvent& event) {
   Answer& answer = state.answers[index];
   std::string out;
   if (event.finish != FinishReason::kNone) state.end(answer, event.choice == 0, event);
-  if (state.error) return out;  // a client that was told of it expects nothing more
+  if (state.error) return out;  // a client that was told of the error expects nothing more
   if (std::optional<ApiError> error = error_of(event.finish, event.stats)) {
     state.error = std::move(error);
     return state.call.stream ? error_event(*state.error) : out;
@@ -180,7 +179,7 @@ void CompletionResponse::State::show(std::size_t index, Answer& answer, const Re
   }
 }
 
-// A choice that says nothing stands beside it: a chunk without choices would be taken for the one with the usage.
+// The chunk has a choice that says nothing: one without choices would be taken for the chunk with the usage.
 std::string CompletionResponse::progress(std::size_t prompt_index, const PromptProgress& progress) const {
   const State& state = *state_;
   std::string out;
@@ -217,7 +216,7 @@ void CompletionResponse::State::keep(std::size_t index, Answer& answer, const Re
     return answer.text.size() + answer.reasoning.size() * (call.reasoning.has_both_names ? 2 : 1) +
            (answer.logprobs ? answer.logprobs->held_bytes() : 0);
   };
-  // The text of add_prompt() is counted as well: until then nothing of this answer was.
+  // The text of add_prompt() is counted with the first event, since nothing of this answer was counted before.
   const std::size_t size_before = answer.began ? size_of() : 0;
   if (!std::exchange(answer.began, true) && call.echo) answer.text = prompt_of(index).text;
   if (answer.logprobs) answer.logprobs->add(event);
@@ -240,7 +239,7 @@ void CompletionResponse::State::end_choice(std::size_t index, std::string_view f
     write_stop_reason(answers[index], json);
   }
   json.end_object().end_array();
-  if (call.continuous_usage) {  // as vLLM counts: of this choice
+  if (call.continuous_usage) {  // the usage of this choice alone, as vLLM counts
     const std::size_t num_prompt = prompt_of(index).num_tokens, num_tokens = answers[index].num_tokens;
     json.key("usage").object("prompt_tokens", num_prompt, "completion_tokens", num_tokens, "total_tokens",
                              num_prompt + num_tokens);
@@ -249,7 +248,7 @@ void CompletionResponse::State::end_choice(std::size_t index, std::string_view f
   }
 }
 
-/// Ends the last chunk of a choice that has ended, with its own timings.
+/// Ends the last chunk of a choice, with the timings of that choice.
 void CompletionResponse::State::end_last_chunk(std::size_t index, const RequestStats& stats, std::string& out) const {
   end_choice(index, finish_of(answers[index]), JsonWriter(out));
   LlamaTimings own;
@@ -267,7 +266,7 @@ void CompletionResponse::State::write_logprobs(Answer& answer, JsonWriter json) 
   }
 }
 
-/// vLLM's extension: the stop text that the answer ended at.
+/// Writes stop_reason, vLLM's extension: the stop text that the answer ended at.
 void CompletionResponse::State::write_stop_reason(const Answer& answer, JsonWriter json) const {
   const std::string_view text = call.stop_text(answer.stop_text);
   if (answer.finish == FinishReason::kStop && !text.empty()) json.fields("stop_reason", text);
@@ -297,8 +296,8 @@ void CompletionResponse::State::write_token_ids(Answer& answer, JsonWriter json)
   answer.tokens.clear();
 }
 
-// Streams an event. Nothing is streamed of one that shows nothing: the token's text waits for more of a character or
-// may become a stop text.
+// Streams an event, unless it shows nothing because its text waits: for the rest of a character, or for what may become
+// a stop text.
 void CompletionResponse::State::stream(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown,
                                        std::string& out) {
   if (!std::exchange(answer.began, true)) begin_stream(index, answer, out);
@@ -307,7 +306,7 @@ void CompletionResponse::State::stream(std::size_t index, Answer& answer, const 
   const bool has_logprobs = answer.logprobs && !answer.logprobs->empty();
   const bool shows = !shown.content.empty() || !shown.reasoning.empty() || !shown.calls.empty() || has_logprobs ||
                      (ended && !answer.tokens.empty());
-  // The end of a chat's answer is a chunk of its own, with an empty delta; a completion's may have text.
+  // A chat's answer ends with a chunk of its own, with an empty delta; a completion's last chunk may have text.
   if (shows || (ended && !call.is_chat)) {
     JsonWriter json = begin_chunk(index, out);
     if (call.is_chat) {
@@ -329,7 +328,7 @@ void CompletionResponse::State::stream(std::size_t index, Answer& answer, const 
   end_last_chunk(index, event.stats, out);
 }
 
-// The chunk before all text: whose answer it is in a chat, the echoed prompt in a completion.
+// Writes the chunk before all text: in a chat it has the role, in a completion the echoed prompt.
 void CompletionResponse::State::begin_stream(std::size_t index, Answer& answer, std::string& out) {
   if (!call.is_chat && !call.echo && !call.return_token_ids && (call.warnings.empty() || warnings_sent)) return;
   JsonWriter json = begin_chunk(index, out);
@@ -341,7 +340,7 @@ void CompletionResponse::State::begin_stream(std::size_t index, Answer& answer, 
     write_prompt_ids(index, json);
     write_token_ids(answer, json);
   }
-  // Beside the choices stand, once, the warnings and of a chat the ids.
+  // Once in a stream, warnings stand beside the choices; in a chat, the prompt's ids too.
   end_choice(index, {}, json);
   if (call.is_chat && !std::exchange(prompt_ids_sent, true)) write_prompt_ids(0, json);
   if (!std::exchange(warnings_sent, true)) write_warnings(call.warnings, json);
@@ -377,11 +376,11 @@ void CompletionResponse::State::write_choice(std::size_t index, JsonWriter json)
 
 std::string CompletionResponse::State::body() {
   std::string out = head;
-  out.reserve(held_bytes + held_bytes / 8);  // and escapes, and what stands around each choice
+  out.reserve(held_bytes + held_bytes / 8);  // the answers, and room for escapes and for what stands around each choice
   JsonWriter json(out);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     write_choice(i, json);
-    answers[i].logprobs.reset();  // it is written, and need not be held twice
+    answers[i].logprobs.reset();  // they are written and need not be held any longer
     answers[i].calls.reset();
     std::string().swap(answers[i].text);
     std::string().swap(answers[i].reasoning);

@@ -1,4 +1,4 @@
-// The `usage` of an answer of OpenAI's API: tokens of all prompts and choices of a call together.
+// The `usage` of an answer of OpenAI's API: the tokens of all prompts and choices of a call together.
 //
 // A value; any thread.
 #pragma once
@@ -15,8 +15,8 @@ namespace octavo {
 
 class OpenAiUsage {
  public:
-  /// `shows_reasoning`: its tokens are told; `shows_prediction`: those of the client's prediction that were right or
-  /// not.
+  /// `shows_reasoning`: the tokens of reasoning are told; `shows_prediction`: so are the predicted tokens that were
+  /// right, and those that were wrong.
   OpenAiUsage(bool shows_reasoning, bool shows_prediction, std::span<const CallPrompt> prompts)
       : shows_reasoning_(shows_reasoning), shows_prediction_(shows_prediction), num_prompts_(prompts.size()) {
     for (const CallPrompt& prompt : prompts) image_tokens_ += prompt.num_image_tokens;
@@ -24,16 +24,16 @@ class OpenAiUsage {
 
   /// Adds a choice that has ended. A prompt is counted once, with its first choice, though all of them report it.
   void add(const RequestStats& stats, bool is_first_choice);
-  /// The member `usage`.
+  /// Writes the member `usage`.
   void write(JsonWriter json) const;
 
  private:
   bool shows_reasoning_, shows_prediction_;
   std::size_t num_prompts_;
   std::int64_t prompt_tokens_ = 0, cached_tokens_ = 0, stored_tokens_ = 0, generated_tokens_ = 0, reasoning_tokens_ = 0;
-  std::int64_t accepted_ = 0, rejected_ = 0;  // drafted tokens of the prediction
-  std::int64_t image_tokens_ = 0;             // of all prompts, those of pictures
-  int diverged_at_ = -1;                      // of the only prompt
+  std::int64_t accepted_ = 0, rejected_ = 0;  // the tokens of the prediction that were right, and wrong
+  std::int64_t image_tokens_ = 0;             // the tokens of pictures in all prompts
+  int diverged_at_ = -1;                      // set where there is only one prompt
 };
 
 }  // namespace octavo

@@ -22,8 +22,8 @@
 namespace octavo {
 namespace {
 
-/// Logits of the prompt are asked for where their log-probabilities are echoed or told, and where nothing is generated:
-/// the engine takes no other request without an answer.
+/// Asks for the prompt's logits where its log-probabilities are echoed or told, and where nothing is generated: only
+/// with these does the engine take a request without an answer.
 void ask_for_prompt_logits(CompletionCall& call, CallPrompt& prompt, Request& request, const ModelInfo& info) {
   const int num_logprobs = std::max(call.echo ? call.num_logprobs : -1, call.num_prompt_logprobs);
   if (num_logprobs >= 0) {
@@ -50,10 +50,11 @@ void add_prompt(CompletionCall& call, std::vector<TokenId> tokens, std::string t
   ask_for_prompt_logits(call, prompt, request, info);
   call.prompts.push_back(std::move(prompt));
   request.logprobs = call.num_logprobs >= 0;
+  call.seed = call.requests.empty() ? std::optional(request.sampling.seed) : std::nullopt;
   call.requests.push_back(std::move(request));
 }
 
-/// Each prompt's request has the settings that a body gives once.
+/// Checks the size of the settings that a body gives once and each prompt's request has.
 ApiResult<void> check_settings(std::size_t num_prompts, const Request& request) {
   const SamplingParams& sampling = request.sampling;
   std::size_t num_bytes = (request.stop_tokens.size() + request.prediction.size()) * sizeof(TokenId) +
@@ -81,8 +82,8 @@ ApiResult<void> check_fills_gaps(const ModelText& words, std::string_view field)
                .code = "unsupported_model"});
 }
 
-/// The prompt of a gap with those of its files that have room beside the answer. Where the answer's limit leaves not
-/// even the gap its room, that is cut as any other. Without any room there are up to `counted` tokens.
+/// The prompt of a gap, with as many of its files as have room beside an answer of `max_tokens`. Where the gap alone
+/// leaves less room, the answer is cut instead. A gap that does not fit the context is counted up to `counted` tokens.
 Result<InfillPrompt> fitting_prompt(const InfillText& text, std::int64_t max_tokens, std::size_t counted,
                                     const ModelText& words) {
   const std::int64_t context = words.info().max_context;
@@ -93,8 +94,8 @@ Result<InfillPrompt> fitting_prompt(const InfillText& text, std::int64_t max_tok
   return prompt;
 }
 
-/// The error of a text or a conversation that cannot be tokenized, for want of room or for another reason. `counted`:
-/// the bound of its tokens.
+/// The error of a text or a conversation that cannot be tokenized, because it has too many tokens or for another
+/// reason. `counted`: how many of its tokens were counted.
 ApiError not_tokenized(const Error& error, int context, std::size_t counted, std::string_view field,
                        std::string_view place) {
   if (error.kind != ErrorKind::kContextOverflow)
@@ -103,7 +104,7 @@ ApiError not_tokenized(const Error& error, int context, std::size_t counted, std
   return context_overflow({.prompt_tokens = num_tokens, .context = context, .is_counted = false}, field);
 }
 
-/// A request on its way into a call.
+/// The preparation of one request, which becomes a call.
 class Preparation {
  public:
   Preparation(ApiRequest request, const ModelText& words, const ServedModel& model)
@@ -118,7 +119,7 @@ class Preparation {
     static_cast<AnswerForm&>(call_) = asked_.form;
     call_.keep_alive = asked_.keep_alive;
     if (std::holds_alternative<NoPrompt>(asked_.prompt)) {
-      call_.num_logprobs = -1;  // there will be no token to have one
+      call_.num_logprobs = -1;  // no token is generated that could have one
     } else if (auto error = writes_nothing(words_.info(), model_.id)) {
       return std::unexpected(std::move(*error));
     } else {
@@ -138,7 +139,7 @@ class Preparation {
     return prepare_texts(std::get<TextPrompts>(asked_.prompt));
   }
 
-  /// Settles all that does not depend on the prompt.
+  /// Settles what does not depend on the prompt.
   ApiResult<void> settle() {
     call_.closes_objects = asked_.closes_objects;
     call_.n = settings().num_choices;
@@ -148,10 +149,25 @@ class Preparation {
     settle_reasoning();
     call_.constraint = std::move(asked_.constraint);
     predict();
-    return forbid_words();
+    OCTAVO_TRY_VOID(forbid_words());
+    return resume();
   }
 
-  /// A prediction that no answer can be as long as is left alone: it is only a hint.
+  /// Mirostat's draws depend on the logits of the earlier ones, so that its tokens are drawn again.
+  ApiResult<void> resume() {
+    if (!asked_.resumption) return {};
+    const auto* texts = std::get_if<TextPrompts>(&asked_.prompt);
+    const std::size_t num_answers = to_size(call_.n) * (texts == nullptr ? 1 : texts->prompts.size());
+    if (num_answers != 1)
+      return std::unexpected(invalid_value(
+          "resume_from", fmt::format("resume_from: found a request for {} answers, expected one", num_answers)));
+    call_.resumption = std::move(asked_.resumption);
+    if (settings().sampling.mirostat.version != 0) call_.resumption->verifies = true;
+    if (!call_.resumption->verifies) settings().resumed_tokens = call_.resumption->tokens;
+    return {};
+  }
+
+  /// Tokenizes the prediction. One that is longer than any answer is ignored, as it is only a hint.
   void predict() {
     if (!asked_.prediction) return;
     call_.counts_prediction = true;
@@ -167,7 +183,7 @@ class Preparation {
     }
   }
 
-  /// A word is forbidden, as vLLM has it, both at the beginning of a text and behind a space.
+  /// Forbids each word in two spellings, as vLLM does: at the beginning of a text, and behind a space.
   ApiResult<void> forbid_words() {
     constexpr TokenizeOptions kPlain{.add_special = false, .parse_special = false};
     for (const std::string& word : asked_.bad_words) {
@@ -200,11 +216,11 @@ class Preparation {
     size.add({.num_tokens = prompt->tokens.size()}, static_cast<std::uint64_t>(settings().max_tokens));
     if (auto error = check_answer_size(size, model_.policy.max_answer_bytes)) return std::unexpected(std::move(*error));
     add_prompt(call_, std::move(prompt->tokens), {}, std::move(settings()), words_.info());
-    // Schemas are copied, so not of a prompt that cannot fit.
+    // This comes last because it copies schemas, which a prompt that does not fit need not pay for.
     return calls_tools ? hold_calls(asked_.tools, words_, call_) : ApiResult<void>();
   }
 
-  /// A completion is not looked at for reasoning, nor is the answer of a model that has none: all of it is content.
+  /// Settles whether reasoning is looked for: not in completions, nor for models without it. All is content then.
   void settle_reasoning() {
     const ReasoningMode mode = settings().reasoning.mode;
     warn_of_thinking(asked_.thinking, words_.info(), std::holds_alternative<Conversation>(asked_.prompt),
@@ -281,18 +297,18 @@ class Preparation {
     return std::unexpected(invalid_value(field, place + ": found an empty text, expected at least one token"));
   }
 
-  /// One prompt of a completion. `text`: null where it was given as tokens.
+  /// Adds one prompt of a completion. `text`: null where the prompt was given as tokens.
   ApiResult<void> add_text(std::vector<TokenId> tokens, const std::string_view* text) {
     OCTAVO_TRY_VOID(set_length(settings(), tokens.size(), asked_.length, context_, std::string(asked_.prompt_field)));
     shortest_ = std::min(shortest_, settings().max_tokens);
-    std::string echoed;  // ids may spell parts of characters, which no JSON can hold
+    std::string echoed;  // made valid UTF-8: token ids may spell parts of characters, which JSON cannot hold
     if (call_.echo) echoed = text != nullptr ? std::string(*text) : to_valid_utf8(words_.detokenize(tokens));
     size_.add({.num_tokens = tokens.size(), .num_bytes = json_string_bytes(echoed)},
               static_cast<std::uint64_t>(std::max(0, settings().max_tokens)));
     if (auto error = check_answer_size(size_, model_.policy.max_answer_bytes))
       return std::unexpected(std::move(*error));
     add_prompt(call_, std::move(tokens), std::move(echoed), settings(), words_.info());
-    if (!asked_.is_seeded) ++settings().sampling.seed;  // prompts that are equal get answers of their own
+    if (!asked_.is_seeded) ++settings().sampling.seed;  // equal prompts get different answers
     return {};
   }
 
@@ -312,7 +328,7 @@ class Preparation {
     return {};
   }
 
-  /// The client is told where its limit is beyond the context.
+  /// Warns the client of a limit beyond the context.
   void warn_of_cut(int max_tokens) {
     if (auto warning = cut_warning(asked_.length, max_tokens, context_)) call_.warnings.push_back(std::move(*warning));
   }
@@ -321,10 +337,10 @@ class Preparation {
   const ModelText& words_;
   const ServedModel& model_;
   const int context_;
-  const std::size_t counted_;  // tokens of a prompt at most, so that one without room is told by its number
+  const std::size_t counted_;  // how far a prompt's tokens are counted, so that its error has a number
   CompletionCall call_ = {};
   AnswerSize size_{call_};
-  int shortest_ = std::numeric_limits<int>::max();  // of the answers
+  int shortest_ = std::numeric_limits<int>::max();  // the shortest limit of an answer
 };
 
 }  // namespace

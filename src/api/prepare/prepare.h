@@ -1,5 +1,5 @@
-// The way from a request to what the engine is asked for: the chat template is applied, texts are tokenized, and all is
-// held against the context, the memory of answers and what the model can do.
+// How a request becomes what the engine is asked for: the chat template is applied, texts are tokenized, and all is
+// checked against the context, the memory of answers and what the model can do.
 //
 // Free functions without state; they run on any thread and take as long as tokenizing does.
 #pragma once
@@ -9,10 +9,10 @@
 
 namespace octavo {
 
-inline constexpr std::size_t kMaxRepeatedBytes = std::size_t{16} << 20;  // of settings, in all requests of a call
+inline constexpr std::size_t kMaxRepeatedBytes = std::size_t{16} << 20;  // the most of settings, in all of a call
 
-/// Errors name the fields that the request says it was read from: a prompt without room, a limit that cannot be met, an
-/// answer that is too large to hold; 501, the model fills no gaps.
+/// Errors name the request's fields: a prompt without room, a limit that cannot be met, an answer that is too large to
+/// hold; 501 where the model fills no gaps.
 ApiResult<CompletionCall> prepare(ApiRequest request, const ModelText& words, const ServedModel& model);
 
 }  // namespace octavo

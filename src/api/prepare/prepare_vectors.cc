@@ -19,19 +19,19 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kMostCounted = 1 << 16;  // tokens of a text that is refused for its length, or the context
-constexpr std::uint64_t kNumberBytes = 13;     // "-0.034567892," is the usual float of a vector of length 1
+constexpr std::size_t kMostCounted = 1 << 16;  // how far tokens are counted where the context is smaller
+constexpr std::uint64_t kNumberBytes = 13;     // a usual float of a vector of length 1 is "-0.034567892,"
 
 ApiError unsupported_model(std::string message) {
   return {.status = 400, .message = std::move(message), .param = "model", .code = "unsupported_model"};
 }
 
-/// Whether rows of the model are given to whoever asks, pooled or as scores.
+/// Whether the model makes vectors or scores for any client: it does nothing else, its file says so, or the server.
 bool is_for_vectors(const ModelInfo& info, const RequestPolicy& policy) {
   return !info.embedding.generates || info.embedding.names_pooling || policy.embeds;
 }
 
-/// Why the model makes no vectors for this call, if so.
+/// The reason why the model makes no vectors for this call, if it does not.
 std::optional<ApiError> lacks_vectors(const ModelInfo& info, const ServedModel& model) {
   if (!is_for_vectors(info, model.policy))
     return unsupported_model(fmt::format(
@@ -108,7 +108,7 @@ class VectorPreparation {
     return {};
   }
 
-  /// The most tokens of a prompt, and whether a longer text is cut.
+  /// Settles the most tokens of a prompt, and whether a longer text is cut.
   ApiResult<void> settle_length() {
     const int context = info_.max_context;
     options_.max_tokens = to_size(context);
@@ -146,7 +146,7 @@ class VectorPreparation {
     return texts.are_listed ? fmt::format("{}[{}]", texts.field, index) : std::string(texts.field);
   }
 
-  /// The tokens of words alone; one more than are counted where they go on behind these.
+  /// The tokens of `words` alone; where there are more than are counted, one more than that.
   std::size_t count(std::string_view words) const {
     const std::size_t most = std::max(kMostCounted, to_size(info_.max_context));
     const auto ids = words_.tokenize(words, {.add_special = false, .parse_special = false, .max_tokens = most});
@@ -158,8 +158,8 @@ class VectorPreparation {
             .is_counted = num_tokens <= std::max(kMostCounted, to_size(info_.max_context))};
   }
 
-  /// The error of a text that has no room, with the tokens that its prompt would have. One that is cut has none only
-  /// where the bound that was asked for leaves none, beside `num_around` tokens that stay.
+  /// The error of a text that has no room, with the tokens that its prompt would have. A text that may be cut has no
+  /// room only where the client's bound is less than the `num_around` tokens that cannot be cut.
   ApiError has_no_room(const std::string& place, std::size_t num_tokens, std::size_t num_around) const {
     const auto& most = asked().max_tokens;
     if (!options_.cuts || !most || most->tokens == AskedVectors::kToTheContext ||
@@ -171,7 +171,7 @@ class VectorPreparation {
   }
 
   static std::size_t size_of(const Result<EmbeddingPrompt>& prompt) { return prompt ? prompt->tokens.size() : 0; }
-  /// The options under which a prompt may be as long as the context.
+  /// Options without a bound of tokens but the context.
   EmbeddingPromptOptions whole() const { return {.add_special = options_.add_special, .prompt_name = ""}; }
 
   ApiError not_taken(const Error& error, std::string_view text, const std::string& place) const {
@@ -182,7 +182,7 @@ class VectorPreparation {
     return has_no_room(place, num_around + count(std::string(words.value_or("")) + std::string(text)), num_around);
   }
 
-  /// A pair that the engine does not take: its query's error, where that has no room alone.
+  /// The error of a pair that the engine does not take. It is about the query, where that alone has no room.
   ApiError pair_not_taken(const Error& error, std::string_view query, std::string_view document,
                           const std::string& query_place, const std::string& place) const {
     if (error.kind != ErrorKind::kContextOverflow)
@@ -200,7 +200,7 @@ class VectorPreparation {
     return std::unexpected(invalid_value(place, place + ": found an empty text, expected at least one character"));
   }
 
-  /// An empty text may be compared, as it may be ranked: a list of documents has such.
+  /// The prompt of a text. An empty text may be compared: lists of documents have such.
   ApiResult<EmbeddingPrompt> prompt_of(const AskedVectors::Texts& texts, std::size_t index) {
     const TextPrompt& text = texts.texts[index];
     const std::string place = place_of(texts, index);
@@ -227,7 +227,7 @@ class VectorPreparation {
     return std::move(*prompt);
   }
 
-  /// A picture has no end that could be cut off.
+  /// The prompt of a text with pictures, which is never cut: a picture has no end that could be cut off.
   ApiResult<EmbeddingPrompt> prompt_with_pictures(const PictureText& text, const std::string& place) {
     const auto words = info_.embedding.prompt_text(options_.prompt_name);
     if (!words) return std::unexpected(invalid_value(place, fmt::format("{}: {}", place, words.error().message)));
@@ -341,7 +341,7 @@ class VectorPreparation {
   const ServedModel& model_;
   const ModelInfo& info_;
   EmbeddingPromptOptions options_;
-  QueryTokens query_tokens_ = {};  // of the first query, which all documents have where it is the only one
+  QueryTokens query_tokens_ = {};  // the tokens of the first query, which all documents share where it is the only one
   std::shared_ptr<VectorCall> vectors_;
   CompletionCall call_ = {};
 };

@@ -1,5 +1,5 @@
-// The way from a request for vectors or scores of texts to what the engine is asked for: the texts become tokens, and
-// all is held against what the model makes, its context and the bounds of a call.
+// How a request for vectors or scores of texts becomes what the engine is asked for: the texts become tokens, and all
+// is checked against what the model makes, its context and the bounds of a call.
 //
 // A free function without state; any thread. It takes as long as tokenizing does.
 #pragma once
@@ -9,14 +9,14 @@
 
 namespace octavo {
 
-/// Errors name the field: the model makes no such thing (400, unsupported_model), a text that is empty or has no room,
-/// too many tokens in all, an answer that is too large to hold.
+/// Errors name the field: the model does not make what is asked for (400, unsupported_model); a text is empty or has no
+/// room; too many tokens in all; an answer that is too large to hold.
 ApiResult<CompletionCall> prepare_vectors(ApiRequest request, const ModelText& words, const ServedModel& model);
 
-/// The 400 of an encoder that is asked for an answer in words; nothing where the model writes.
+/// The error (400) of an encoder that is asked for an answer in words; nothing where the model generates.
 std::optional<ApiError> writes_nothing(const ModelInfo& info, std::string_view model);
 
-// Serves's, of each kind of call:
+// Whether a model answers calls of one kind; see Serves.
 
 /// Whether the model has a next token.
 bool writes_text(const ModelInfo& info, const RequestPolicy& policy);
@@ -24,8 +24,8 @@ bool writes_text(const ModelInfo& info, const RequestPolicy& policy);
 bool ranks(const ModelInfo& info, const RequestPolicy& policy);
 /// Whether the model gives pairs of texts scores, by a ranking head or by comparing vectors.
 bool scores_pairs(const ModelInfo& info, const RequestPolicy& policy);
-/// Whether vectors are made for whoever asks: an encoder's, and where the server was started so those of any model; not
-/// of one whose pooling makes scores.
+/// Whether the model makes vectors for any client: an encoder does, any model does where the server was started so, and
+/// a model whose pooling makes scores does not.
 bool makes_vectors(const ModelInfo& info, const RequestPolicy& policy);
 
 }  // namespace octavo

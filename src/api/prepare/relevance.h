@@ -1,4 +1,4 @@
-// The numbers that a ranking head gives as the relevance of a document.
+// The relevance of a document, as the outputs of a ranking head give it.
 //
 // Free functions without state; any thread.
 #pragma once
@@ -11,19 +11,19 @@
 
 namespace octavo {
 
-/// The heads that rank: those of one label, its logit, and those of two, of which the first says yes.
+/// Whether a head with so many labels ranks: one label's logit is the relevance; of two labels the first one means yes.
 constexpr bool can_rank(std::size_t num_labels) { return num_labels == 1 || num_labels == 2; }
 
-/// The logit of "relevant": that of the one label, or how far the first of two is above the second, so that its sigmoid
-/// is the first one's share of a softmax.
+/// The logit of "relevant": that of the only label, or the first label's minus the second's, so that its sigmoid is the
+/// first one's share in a softmax.
 double relevance_logit(std::span<const float> scores);
-/// Its sigmoid, 0 to 1.
+/// The sigmoid of the logit, 0 to 1.
 double relevance(double logit, Math math);
 
-/// The cosine of the angle between two vectors of one width; 0 where one of them has no length.
+/// The cosine of the angle between two vectors of one width; 0 where a vector has no length.
 double cosine(std::span<const float> a, std::span<const float> b);
 
-/// The numbers of the scores, the best first; of equal ones the earlier.
+/// The indices of the scores, the best first; of equal ones the earlier first.
 std::vector<std::size_t> best_first(std::span<const double> scores);
 
 }  // namespace octavo

@@ -11,7 +11,7 @@ namespace {
 
 struct Family {
   std::string_view architecture;  // empty: any
-  std::string_view name;          // a part of the model's, as dashed_name() writes it; empty: any
+  std::string_view name;          // a part of the model's name, as dashed_name() writes it; empty: any
   int fewest;
 };
 

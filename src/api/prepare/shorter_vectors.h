@@ -1,5 +1,5 @@
-// The models whose vectors may be cut to their first floats, because they were trained so ("matryoshka"). No file says
-// it, so that this is a table of what makers say of their models.
+// The models whose vectors may be cut to their first floats, because they were trained for that ("matryoshka"). No file
+// says so, which is why this is a table of what the makers say.
 //
 // A constant; any thread.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace octavo {
 
-/// The fewest floats that a vector of the model still means something with; none: it is whole or nothing.
+/// The fewest floats to which the model's vectors may be cut; none: they may not be cut.
 std::optional<int> fewest_dimensions(const ModelInfo& info);
 
 }  // namespace octavo

@@ -14,21 +14,21 @@ namespace {
 namespace json = boost::json;
 
 enum class ItemUse : std::uint8_t {
-  kCall,     // a call of a function, with a member as its arguments
-  kOutput,   // the output of such a call, in a member
-  kRan,      // what another server ran: a note, and the texts in it
-  kUnseen,   // a note alone
-  kEarlier,  // a note in the place of what was said before, so that a conversation begins with the user
-  kLeftOut,  // it says nothing of the conversation
+  kCall,     // a call of a function; `member` has its arguments
+  kOutput,   // the output of such a call, in `member`
+  kRan,      // a note about what another server ran, and the texts in it
+  kUnseen,   // a note
+  kEarlier,  // a note in place of what was said before, as a user's message: a conversation begins with the user
+  kLeftOut,  // nothing: the item says nothing about the conversation
   kTools,    // tools for the model
-  kTold,     // what another agent says to this one
+  kTold,     // a message of another agent to this one
 };
 
 struct ItemKind {
   std::string_view type;
   ItemUse use;
   std::string_view what = {};    // the function's name, or the words of the note
-  std::string_view member = {};  // the arguments, or the output
+  std::string_view member = {};  // the name of the member with the arguments or the output
 };
 
 constexpr ItemKind kItemKinds[] = {
@@ -64,7 +64,7 @@ json::object message_of(std::string_view text) {
   return {{"type", "message"}, {"role", "assistant"}, {"content", json::array{part}}, {"status", "completed"}};
 }
 
-/// The id that a call and its output share; older clients give it as the item's id alone.
+/// The id that a call and its output share; older clients give it as the id of the item.
 std::string_view call_id_of(const JsonCursor& item) {
   for (const std::string_view name : {"call_id", "id"})
     if (const json::string* id = item[name].if_string()) return *id;
@@ -89,8 +89,8 @@ json::object with_tools(const JsonCursor& item, std::string_view type) {
   return {{"type", type}, {"role", "developer"}, {"tools", *tools}};
 }
 
-/// A message of another agent as a user's text. Its model wrote it here, so that what a server could have encrypted is
-/// plain.
+/// A message of another agent as a user's text. Its model wrote it on this server, so that what could be encrypted
+/// elsewhere is plain here.
 json::object told(const JsonCursor& item) {
   const json::array* parts = item["content"].if_array();
   if (parts == nullptr) return {};

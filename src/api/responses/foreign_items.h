@@ -1,5 +1,5 @@
-// Items of OpenAI's Responses API that are not made here: tools that another server ran, calls of tools that only some
-// models know, and what nobody but their maker can read. One row for each kind says what it becomes.
+// Items of OpenAI's Responses API that this server never makes: tools that another server ran, calls of tools that only
+// some models know, and items that only their maker can read. A row for each kind says what it becomes.
 //
 // Free function without state; any thread.
 #pragma once
@@ -12,11 +12,11 @@
 
 namespace octavo {
 
-/// The types of items that have tools: those that a client gives in its input, and those that a search has found.
+/// The types of items with tools: those that a client gives in its input, and those that a search has found.
 inline constexpr std::string_view kAdditionalTools = "additional_tools", kFoundTools = "tool_search_output";
 
-/// The item as a message, a call of a function, its output, or one of the two types that have tools. Empty: it says
-/// nothing. An item of an unknown type is a note, of which `history` warns.
+/// The item as a message, a call of a function, an output, or one of the two types with tools. Empty: the item says
+/// nothing. An item of an unknown type becomes a note, and `history` warns of it.
 boost::json::object read_foreign_item(const JsonCursor& item, std::string_view type, HistoryReader& history);
 
 }  // namespace octavo

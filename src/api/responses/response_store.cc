@@ -9,7 +9,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kItemBytes = 128;  // about what the books of an item take beside its text
+constexpr std::size_t kItemBytes = 128;  // about the memory that keeping an item takes beside its text
 constexpr std::size_t kResponseBytes = 512;
 constexpr std::size_t kMaxShownId = 64;
 

@@ -1,4 +1,4 @@
-// Answers of /v1/responses that are kept, so that a later request can go on with them.
+// Stored answers of /v1/responses, which later requests may continue.
 //
 // Thread-safe: requests are parsed on worker threads, answers end on the I/O thread.
 #pragma once
@@ -22,28 +22,28 @@ namespace octavo {
 /// An item of a conversation: a message, a call, its output, or reasoning.
 struct ResponseItem {
   std::string id;
-  std::shared_ptr<const std::string> json;  // an object; all responses that it stands in share it
+  std::shared_ptr<const std::string> json;  // an object; all responses that have the item share it
 };
 
 struct StoredResponse {
   std::string id = {};
-  std::string previous_id = {};  // of the response that it went on with; empty: of none
+  std::string previous_id = {};  // the id of the response that this one continues; empty: none
   std::vector<ResponseItem> input = {}, output = {};
-  std::string head = {}, tail = {};  // of its JSON, before and behind the elements of the output
+  std::string head = {}, tail = {};  // its JSON before and behind the elements of `output`
 
-  /// The whole as JSON.
+  /// The response as JSON.
   std::string body() const;
-  /// Bytes that keeping it takes.
+  /// The bytes that it takes while it is kept.
   std::size_t num_bytes() const;
 };
 
 class ResponseStore {
  public:
   struct Limits {
-    std::uint64_t max_bytes = std::uint64_t{64} << 20;  // of all together; 0: nothing is kept
+    std::uint64_t max_bytes = std::uint64_t{64} << 20;  // the most of all responses together; 0: nothing is kept
     std::size_t max_responses = 65536;
-    /// The bytes of a request's body, of the items that it refers to, each as often as it does, and of the conversation
-    /// that it goes on with: what is named is read again like what is sent.
+    /// The most bytes of a request: its body, the items that it refers to (each as often as it does), and the
+    /// conversation that it continues. All of these are read, whether they are sent or named.
     std::uint64_t max_request_bytes = std::numeric_limits<std::uint64_t>::max();
   };
   using Response = std::shared_ptr<const StoredResponse>;
@@ -54,15 +54,15 @@ class ResponseStore {
 
   const Limits& limits() const { return limits_; }
   bool keeps_any() const { return limits_.max_bytes > 0; }
-  /// Where there is no room, the client of the most bytes loses what it has not used for longest, or where there are
-  /// too many the client of the most responses. A response that is larger than the bound is not kept. `client`: a key's
-  /// name or an address, whose room it takes; empty: the owner.
+  /// Keeps a response. Where there is no room, the client with the most bytes (or with the most responses, where there
+  /// are too many) loses the one that it has not used for longest. A response that is larger than the bound is not
+  /// kept. `client`: the key's name or the address whose room it takes; empty: the owner.
   void put(const std::string& owner, StoredResponse response, std::string_view client = {});
-  /// Counts as used. Null: there is none of this owner.
+  /// The response, which counts as used now. Null: the owner has none with this id.
   Response find(std::string_view owner, std::string_view id);
   bool erase(std::string_view owner, std::string_view id);
-  /// The response behind those that it went on with, the first one first. All count as used. `other_bytes`: of the
-  /// request beside them. Errors: 404, one of them is not there; 400, all of it is larger than a request may be.
+  /// The response and all that it continues, the first one first. All count as used. `other_bytes`: the bytes of the
+  /// request besides these. Errors: one is not there (404); all together are larger than a request may be (400).
   ApiResult<std::vector<Response>> conversation(std::string_view owner, std::string_view id, std::uint64_t other_bytes);
 
   std::uint64_t num_bytes() const;
@@ -71,11 +71,11 @@ class ResponseStore {
   struct Kept;
   using KeptList = std::list<Kept>;
   struct Client {
-    KeptList responses = {};  // the last used one first
+    KeptList responses = {};  // the most recently used first
     std::uint64_t num_bytes = 0;
   };
   using Clients = std::map<std::string, Client, std::less<>>;
-  using Owned = std::unordered_map<std::string_view, KeptList::iterator>;  // by ids, which point into the responses
+  using Owned = std::unordered_map<std::string_view, KeptList::iterator>;  // the ids are views into the responses
   using Owners = std::map<std::string, Owned, std::less<>>;
   struct Kept {
     Response response;
@@ -83,7 +83,7 @@ class ResponseStore {
     Clients::iterator client;
   };
 
-  /// Null: there is none.
+  /// The response, which counts as used now; null: there is none.
   const Kept* use(std::string_view owner, std::string_view id);
   void drop(KeptList::iterator kept);
   void make_room();
@@ -96,19 +96,19 @@ class ResponseStore {
   std::size_t num_responses_ = 0;
 };
 
-/// The store as one client sees it.
+/// The part of the store that one client can use.
 struct OwnResponses {
   ResponseStore* store = nullptr;
-  std::string owner = {};        // the name of its key; empty where there are no keys
-  std::string client = {};       // the key or address whose room what is kept takes
-  std::uint64_t body_bytes = 0;  // of the request's body
+  std::string owner = {};        // the name of the client's key; empty where there are no keys
+  std::string client = {};       // the key or address whose room a kept response takes
+  std::uint64_t body_bytes = 0;  // the size of the request's body
 };
 
-/// The 404 of a response that is not there. `param`: the field that names it.
+/// The error (404) of a response that is not there. `param`: the field that names it.
 ApiError no_response(std::string_view id, std::string param);
-/// Bytes for which an item counts.
+/// The bytes for which an item counts.
 std::uint64_t num_bytes_of(const ResponseItem& item);
-/// The 400 of a request that refers to too much: at the field `param` it has come to `found` bytes.
+/// The error (400) of a request that refers to too much: with the field `param` it has reached `found` bytes.
 ApiError refers_to_too_much(const std::string& param, std::uint64_t found, std::uint64_t most);
 
 }  // namespace octavo

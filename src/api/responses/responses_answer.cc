@@ -20,7 +20,7 @@ std::string_view kind_of(const Block& block) {
   return block.is_custom() ? "ctc" : "fc";
 }
 
-/// The content part of a message or of reasoning. `is_begun`: its text is still to come.
+/// Writes a content part of a message or of reasoning. `is_begun`: its text is still to come.
 void write_part(const Block& block, bool is_begun, JsonWriter json) {
   const std::string_view text = is_begun ? std::string_view() : block.text;
   if (block.kind == Block::Kind::kText) {
@@ -31,7 +31,7 @@ void write_part(const Block& block, bool is_begun, JsonWriter json) {
   }
 }
 
-/// The members of a call that its kind has.
+/// Writes the members of a call that are its kind's own.
 void write_called(const Block& block, bool is_begun, JsonWriter json) {
   json.fields("type", block.is_custom() ? "custom_tool_call" : "function_call", "call_id", block.id, "name",
               block.name);
@@ -44,7 +44,7 @@ std::string_view error_code(const ApiError& error) {
   return error.status == 429 ? "rate_limit_exceeded" : "server_error";
 }
 
-/// The member `error` of a response; null: it has none.
+/// Writes the member `error` of a response; null: it has none.
 void write_error_member(const ApiError* error, JsonWriter json) {
   json.key("error");
   if (error == nullptr) {
@@ -71,7 +71,7 @@ std::string ResponsesAnswer::item_id(const Block& block, std::size_t index) cons
   return response_item_id(kind_of(block), id(), std::to_string(index));
 }
 
-/// `is_begun`: its text is still to come.
+/// Writes an item. `is_begun`: its text is still to come.
 void ResponsesAnswer::write_item(const Block& block, std::size_t index, bool is_begun, JsonWriter json) const {
   json.begin_object().fields("id", item_id(block, index), "status",
                              is_begun       ? "in_progress"
@@ -238,7 +238,7 @@ void ResponsesAnswer::write_error(const ApiError& error, std::string& out) {
   write_whole("response.failed", Status::kFailed, &error, out);
 }
 
-// Its members that repeat the request are those of one that says nothing.
+// The members that repeat a request are here those of a request that leaves them all out.
 std::string refused_response_stream(const ApiError& error, std::string_view model, std::string_view id,
                                     std::int64_t created) {
   std::string out;

@@ -25,7 +25,7 @@ class ResponsesAnswer final : public AnswerBlocks {
   void end_block(const Block& block, std::size_t index, std::string& out) override;
   void write_end(std::string& out) override;
   void write_error(const ApiError& error, std::string& out) override;
-  /// The response's JSON, which a stream's last event has as well. Keeps the response if its call asks for it.
+  /// The JSON of the response, which a stream's last event has, too. Keeps the response if its call asks for that.
   std::string body() override;
   bool keeps_stream() const override { return true; }
 
@@ -42,16 +42,16 @@ class ResponsesAnswer final : public AnswerBlocks {
   void write_tail(Status status, JsonWriter json) const;
   void write_whole(std::string_view event, Status status, const ApiError* error, std::string& out);
   Status end_status() const;
-  /// All but its input.
+  /// The response without its input.
   StoredResponse complete() const;
 
   const ResponseCall& response_;
   const std::string model_;
   const std::int64_t created_;
-  std::int64_t sequence_number_ = 0;  // of the next event
+  std::int64_t sequence_number_ = 0;  // the number of the next event
 };
 
-/// The events of a response that has failed before anything was computed. `id`: 16 hexadecimal digits.
+/// The events of a response that fails before anything is computed. `id`: 16 hexadecimal digits.
 std::string refused_response_stream(const ApiError& error, std::string_view model, std::string_view id,
                                     std::int64_t created);
 

@@ -35,18 +35,18 @@ std::string_view text_of(const json::object& part) {
 
 ApiResult<std::string_view> needed_text(const JsonCursor& given) { return to_api_result(given.needed_string()); }
 
-/// A string, or none.
+/// A string; empty where none is given.
 ApiResult<std::string_view> text_at(const JsonCursor& given) {
   OCTAVO_TRY(const auto text, to_api_result(given.string()));
   return text.value_or("");
 }
 
-/// Reads items, each into the form that is kept of it.
+/// Reads items into the form in which they are kept.
 class ItemReader {
  public:
   ItemReader(const FindItem& find, HistoryReader& history) : find_(find), history_(history) {}
 
-  /// Empty: the item says nothing.
+  /// Reads one item. Empty: it says nothing.
   ApiResult<ConversationItem> read(const JsonCursor& item, bool is_newest) {
     OCTAVO_TRY_VOID(to_api_result(item.needed_object("an item (an object)")));
     OCTAVO_TRY(const auto id, to_api_result(item["id"].string()));
@@ -71,7 +71,7 @@ class ItemReader {
     return read_foreign_item(item, type, history_);
   }
 
-  /// A text or an array of parts as parts. `type`: of those that are no refusal.
+  /// Reads a text or an array of parts as parts. `type`: the type of the parts that are no refusal.
   ApiResult<json::array> read_parts(const JsonCursor& content, std::string_view type, bool is_newest = false) {
     if (const json::string* text = content.if_string()) return json::array{part_of(type, *text)};
     OCTAVO_TRY(const json::array* given, to_api_result(content.array("a string or an array of content parts")));
@@ -125,7 +125,7 @@ class ItemReader {
     return json::object{{"type", type}, {"call_id", id}, {"output", std::move(read)}, {"status", "completed"}};
   }
 
-  /// A picture as the output of a function's call, which the call has become.
+  /// Reads a screenshot: a picture that is the output of a call, which became a call of a function.
   ApiResult<json::object> read_screenshot(const JsonCursor& item) {
     OCTAVO_TRY(const ReadPart part, history_.read_part(item["output"], false));
     json::object read = read_foreign_item(item, "computer_call_output", history_);
@@ -133,7 +133,8 @@ class ItemReader {
     return read;
   }
 
-  /// Its content, or without one its summary. Empty where both are: it was encrypted by another server.
+  /// Reads reasoning: its content, or its summary where it has none. Empty where it has neither: another server
+  /// encrypted it.
   ApiResult<json::object> read_reasoning(const JsonCursor& item) {
     json::array content;
     for (const std::string_view name : {"content", "summary"}) {
@@ -158,7 +159,7 @@ Speaker speaker_of(const JsonCursor& item) {
   return is_output ? Speaker::kTool : Speaker::kModel;
 }
 
-/// A picture of a stored item may be one that another model has seen.
+/// A part of a content. A picture of a stored item may be one that only another model has seen.
 ApiResult<ContentPart> content_part(const JsonCursor& part, PictureReader& pictures) {
   const json::object& object = *part.if_object();
   if (!is_picture(object)) return ContentPart{.text = std::string(text_of(object))};
@@ -175,7 +176,7 @@ ApiResult<std::vector<ContentPart>> parts_of(const JsonCursor& given, PictureRea
   return parts;
 }
 
-/// A call as one of the function that stands for its tool.
+/// A call as a call of the function that stands for its tool.
 ToolCall call_of(const json::object& item) {
   const json::value* space = item.if_contains("namespace");
   const json::value* input = item.if_contains("input");
@@ -187,7 +188,7 @@ ToolCall call_of(const json::object& item) {
   return call;
 }
 
-/// The names of tools, a line for each.
+/// The names of tools, one line for each.
 std::string names_of(const json::array& tools) {
   std::string names;
   for (const json::value& tool : tools) {
@@ -200,7 +201,7 @@ std::string names_of(const json::array& tools) {
   return names;
 }
 
-/// Builds messages, of which the assistant's last one may still be added to.
+/// Builds messages. The last one is still added to, if it is the assistant's.
 class MessageList {
  public:
   explicit MessageList(PictureReader& pictures) : pictures_(pictures) {}
@@ -228,7 +229,7 @@ class MessageList {
                            .content = names_of(item.at("tools").get_array()),
                            .tool_call_id = std::string(item.at("call_id").get_string())});
     } else if (type == kAdditionalTools) {
-      return {};  // the model sees them among its tools
+      return {};  // the tools are in the prompt already
     } else if (item.at("role") == "assistant") {
       OCTAVO_TRY(assistant(false).parts, parts_of(place["content"], pictures_));
       has_content_ = true;
@@ -244,8 +245,8 @@ class MessageList {
   std::vector<ChatMessage> take() { return std::move(messages_); }
 
  private:
-  /// The assistant's message that reasoning, text or a call belongs to. A call follows whatever is in it; reasoning and
-  /// text begin another one behind text and calls.
+  /// The assistant's message to which reasoning, text or a call is added. A call goes to the last one; reasoning and
+  /// text begin a new one where the last one has text or calls.
   ChatMessage& assistant(bool is_call) {
     ChatMessage* last = messages_.empty() ? nullptr : &messages_.back();
     const bool is_open =
@@ -261,7 +262,7 @@ class MessageList {
 
   PictureReader& pictures_;
   std::vector<ChatMessage> messages_;
-  bool has_content_ = false;  // the assistant's last one
+  bool has_content_ = false;  // the assistant's last message has text
 };
 
 }  // namespace

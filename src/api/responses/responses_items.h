@@ -1,4 +1,4 @@
-// The items that a conversation of OpenAI's Responses API is made of, and the messages of a chat that say the same.
+// The items of a conversation in OpenAI's Responses API, and the messages of a chat that say the same.
 // https://platform.openai.com/docs/api-reference/responses/create
 //
 // Free functions without state; any thread.
@@ -20,26 +20,27 @@
 
 namespace octavo {
 
-/// An item that was read. However often a conversation has it, it is there once.
+/// An item that was read. A conversation that has it several times shares it.
 struct ConversationItem {
   std::shared_ptr<const boost::json::object> value;
-  std::shared_ptr<const std::string> json = {};  // as it is stored; null: it is not yet
-  std::string place = {};                        // in the request; empty: it was stored before
+  std::shared_ptr<const std::string> json = {};  // its text as it is stored; null: it is not stored yet
+  std::string place = {};                        // its place in the request; empty: it was stored before
 };
 
-/// The item that an item_reference names; an error where there is none. `named`: where.
+/// Finds the item that an item_reference names, at `named`. Error: there is none.
 using FindItem = std::function<ApiResult<ConversationItem>(std::string_view id, const JsonCursor& named)>;
 
-/// `input`, a text or an array of items, as items that have what the API documents of them and nothing else: of type
-/// message, function_call, custom_tool_call, the output of one of these, reasoning, or one that has tools. Items of
-/// other types become those (foreign_items.h), and parts that the model cannot read become texts (history_parts.h). Ids
-/// that the client gave are kept. Reasoning that nobody but its maker can read is left out. Errors: fields of a wrong
-/// type; what `history` refuses.
+/// Reads `input`, a text or an array of items. The items have only members that the API documents, and these types:
+/// message, function_call, custom_tool_call, the outputs of these two, reasoning, and types that have tools. Items of
+/// other types become one of these (foreign_items.h), and parts that the model cannot read become texts
+/// (history_parts.h). The client's ids are kept. Reasoning that only its maker can read is left out. Errors: fields of
+/// a wrong type; those of `history`.
 ApiResult<std::vector<ConversationItem>> read_items(const JsonCursor& input, const FindItem& find,
                                                     HistoryReader& history);
 
-/// The messages of a chat. `instructions` are the system's, at the beginning. Reasoning, text and calls that follow
-/// each other are one message of the assistant. `items` are read_items()'s. Errors: those of PictureReader::decode().
+/// The messages of a chat that say the same. `instructions` become the system's first message. Reasoning, text and
+/// calls that follow each other become one message of the assistant. `items`: those of read_items(). Errors: those of
+/// PictureReader::decode().
 ApiResult<std::vector<ChatMessage>> messages_of_items(std::string_view instructions,
                                                       const std::vector<ConversationItem>& items,
                                                       PictureReader& pictures);

@@ -32,7 +32,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t kMaxMetadata = 16, kMaxMetadataKey = 64, kMaxMetadataValue = 512;  // as OpenAI bounds them
+constexpr std::size_t kMaxMetadata = 16, kMaxMetadataKey = 64, kMaxMetadataValue = 512;  // OpenAI's bounds
 constexpr std::size_t kIdBytes = 16;
 
 std::string new_id() {
@@ -45,7 +45,7 @@ std::string new_id() {
 
 constexpr std::string_view kAskedLogprobs = "message.output_text.logprobs";
 
-/// Log-probabilities are asked for by a name in `include`, or by a number of alternatives.
+/// Takes `include`. Log-probabilities are asked for by a name in it, or by a number of alternatives elsewhere.
 void take_include(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const json::array* named = reader.take(given.array("an array"));
@@ -77,7 +77,7 @@ void take_format(FieldReader& reader, const ApiField& field) {
   read_format(reader, reader.at(field.path), {.schema_member = "schema"});
 }
 
-/// Tools and their choice are read after the items, which may have tools as well.
+/// Takes nothing: tools and their choice are read after the items, which may have tools, too.
 void leave_to_items(FieldReader&, const ApiField&) {}
 
 void refuse_if_asked(FieldReader& reader, const ApiField& field) {
@@ -186,7 +186,7 @@ constexpr ApiField kAnswerRows[] = {
     field::hint("user", "the response repeats it"),
 };
 
-/// A request, with what its response will keep of it.
+/// A request, and what its response will keep of it.
 struct ReadResponse {
   ApiRequest request = {};
   std::vector<ConversationItem> input = {};
@@ -239,7 +239,7 @@ std::vector<ResponseItem> items_with_ids(const std::vector<ConversationItem>& it
   return made;
 }
 
-/// Members of the answer that repeat the request.
+/// The members of the answer that repeat the request.
 std::string echo_of(const json::object& body, std::string_view previous_id, const CompletionCall& call,
                     bool is_stored) {
   const auto given = [&body](std::string_view name, const json::value& otherwise) {

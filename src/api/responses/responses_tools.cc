@@ -25,7 +25,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// The dict `function` in what templates see of a tool.
+/// The member `function` of a tool in the form of templates.
 TemplateDict& function_shown(AskedTool& tool) {
   return std::get<TemplateDict>(std::get<TemplateDict>(tool.described).back().second);
 }
@@ -36,7 +36,7 @@ TemplateValue* member(TemplateDict& dict, std::string_view name) {
   return nullptr;
 }
 
-/// A tool as templates have it: its members one level deeper.
+/// Reads a function. Templates have its members one level deeper than the Responses API.
 ApiResult<AskedTool> read_plain(const JsonCursor& given) {
   OCTAVO_TRY(AskedTool tool, read_function(given));
   TemplateDict function;
@@ -50,14 +50,14 @@ class ToolReader {
  public:
   explicit ToolReader(ApiRequest& request) : request_(request), tools_(request.tools) {}
 
-  /// Tools of a list; `space`: the namespace that they are in.
+  /// Reads the tools of a list. `space`: the namespace that they are in.
   ApiResult<void> read(const JsonCursor& given, std::string_view space = {}) {
     OCTAVO_TRY(const json::array* array, to_api_result(given.array("an array of tools")));
     for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) OCTAVO_TRY_VOID(read_tool(given[i], space));
     return {};
   }
 
-  /// The tools of an item, which a client repeats in each request.
+  /// Reads the tools of an item. Errors are only counted: a client repeats its items in each request.
   void read_item(const ConversationItem& item) {
     const std::string_view type = item.value->at("type").as_string();
     if (type != kAdditionalTools && type != kFoundTools) return;
@@ -69,13 +69,13 @@ class ToolReader {
     owner_ = nullptr;
   }
 
-  /// Tells of the tools that could not be read.
+  /// Warns of the tools of items that could not be read.
   void warn() {
     if (num_left_out_ > 0)
       request_.warnings.push_back(fmt::format("{}; tools of items that are left out: {}", first_error_, num_left_out_));
   }
 
-  /// Leaves the tools that the choice allows.
+  /// Removes the tools that the choice does not allow, and sets whether one must be called.
   ApiResult<void> choose(const JsonCursor& choice) {
     const bool has_any = !tools_.tools.empty();
     if (has_any) tools_.choice.mode = ToolChoice::Mode::kAuto;
@@ -115,8 +115,8 @@ class ToolReader {
     return {};
   }
 
-  /// The name of the function that a client means by a name: its own, else that of the first tool that has it in a
-  /// namespace. The name itself where there is none.
+  /// The function that a client means by a tool's name: one with this name, else the first tool with this name in a
+  /// namespace; the name itself where there is none.
   std::string_view function_named(std::string_view name) const {
     const auto called = names_.contains(name) ? called_.end() : called_.find(name);
     return called == called_.end() ? name : std::string_view(called->second);
@@ -137,7 +137,7 @@ class ToolReader {
     return add(std::move(read), tool, {.space = std::string(space), .is_custom = is_custom});
   }
 
-  // The description of a namespace stands in front of that of its first tool: functions have no other place for it.
+  // A namespace's description is put before that of its first tool, as functions have no other place for it.
   ApiResult<void> read_space(const JsonCursor& given) {
     OCTAVO_TRY(const std::string_view name, to_api_result(given["name"].needed_string()));
     OCTAVO_TRY(const auto description, to_api_result(given["description"].string()));
@@ -175,7 +175,7 @@ class ToolReader {
       called_.try_emplace(known.name, tool.name);
       tools_.client_tools.emplace(tool.name, std::move(known));
     }
-    // Items may go before the request does: its tool keeps the schema.
+    // The schema points into the item, which may be gone before the request: the tool holds the item.
     if (owner_ != nullptr && tool.parameters.use_count() == 0) tool.parameters = {owner_, tool.parameters.get()};
     const std::size_t index = replaces ? place->second : tools_.tools.size();
     if (!first_of_space_) first_of_space_ = index;
@@ -184,7 +184,7 @@ class ToolReader {
     return {};
   }
 
-  /// Leaves those named in `allowed`, of the tools that there are. A namespace's name stands for all of its tools.
+  /// Removes all tools but those named in `allowed`. The name of a namespace stands for all of its tools.
   ApiResult<void> leave(const JsonCursor& allowed) {
     OCTAVO_TRY(const json::array* array, to_api_result(allowed.array("an array of tools")));
     if (array == nullptr) return refused(allowed.wrong_value("an array of tools"));
@@ -206,12 +206,12 @@ class ToolReader {
 
   ApiRequest& request_;
   AskedTools& tools_;
-  std::shared_ptr<const json::object> owner_ = {};  // the item that is read; null: the tools are the body's
+  std::shared_ptr<const json::object> owner_ = {};  // the item that is being read; null: the tools are the body's
   std::size_t num_left_out_ = 0;
-  std::optional<std::size_t> first_of_space_ = {};  // the place of the first tool of the namespace that is read
+  std::optional<std::size_t> first_of_space_ = {};  // the index of the first tool of the namespace that is being read
   std::string first_error_ = {};
-  std::map<std::string, std::size_t, std::less<>> names_ = {};   // of functions, with the places of their tools
-  std::map<std::string, std::string, std::less<>> called_ = {};  // names of functions by those of the client's tools
+  std::map<std::string, std::size_t, std::less<>> names_ = {};   // the indices of tools, by the names of functions
+  std::map<std::string, std::string, std::less<>> called_ = {};  // names of functions, by the client's names of tools
 };
 
 }  // namespace

@@ -11,11 +11,11 @@
 
 namespace octavo {
 
-/// `tools`, those that `items` have, and `tool_choice`, as functions: custom tools, and those of namespaces, are in
-/// AskedTools::client_tools. Tools that a server would run are left out, with a warning for each, and so are those of
-/// items that are of a wrong form: a conversation repeats its items. A tool of an item takes the place of an earlier
-/// one of its name. Errors: a tool in `tools` or a choice of a wrong form; a choice of a tool that is not there; two
-/// tools of one name in `tools`.
+/// Reads `tools`, the tools of `items`, and `tool_choice`. Tools become functions; for custom tools and those in
+/// namespaces, the client's form is in AskedTools::client_tools. Tools that a server would run are left out, each with
+/// a warning, and so are tools of items with a wrong form, since a conversation repeats its items. A tool of an item
+/// replaces an earlier one with its name. Errors: a tool in `tools`, or a choice, has a wrong form; the choice names a
+/// tool that is not there; two tools in `tools` have one name.
 ApiResult<void> read_response_tools(const JsonCursor& tools, std::span<const ConversationItem> items,
                                     const JsonCursor& choice, ApiRequest& request);
 

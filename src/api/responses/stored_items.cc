@@ -7,7 +7,7 @@
 namespace octavo {
 namespace {
 
-/// The id of the response that the id of an item names; empty where it names none.
+/// The id of the response that an item's id contains; empty where it contains none.
 std::string response_of_item(std::string_view item_id) {
   const std::size_t begin = item_id.find('_') + 1, end = item_id.rfind('_');
   if (begin == 0 || end == std::string_view::npos || end <= begin) return {};

@@ -15,34 +15,34 @@
 
 namespace octavo {
 
-inline constexpr std::string_view kResponsePrefix = "resp_";  // of the ids of responses
+inline constexpr std::string_view kResponsePrefix = "resp_";  // the beginning of the ids of responses
 
-/// Each item is read once, and counts as often as it is referred to.
+/// Finds stored items for one request. An item is read once, and counts as often as the request refers to it.
 class StoredItems {
  public:
   explicit StoredItems(const OwnResponses& responses) : responses_(responses), num_bytes_(responses.body_bytes) {}
 
   /// The item that `named` refers to. Errors: there is none; the request refers to too many bytes.
   ApiResult<ConversationItem> find(std::string_view id, const JsonCursor& named);
-  /// The items of the conversation that the request goes on with, if it does, and those of its own.
+  /// The items of the conversation that the request continues, if it does, and then its own.
   ApiResult<std::vector<ConversationItem>> with_earlier(std::string_view previous_id,
                                                         const std::vector<ConversationItem>& input);
 
  private:
   struct Opened {
     ResponseStore::Response response;
-    std::map<std::string_view, const ResponseItem*> items = {};  // by their ids
+    std::map<std::string_view, const ResponseItem*> items = {};  // items by their ids
   };
 
   ConversationItem read(const ResponseItem& item);
-  /// Null: there is none.
+  /// The stored item; null: there is none.
   const ResponseItem* stored_item(std::string_view id);
   Opened open(const std::string& id) const;
 
   const OwnResponses& responses_;
   std::map<std::string, Opened> opened_ = {};
   std::map<std::shared_ptr<const std::string>, std::shared_ptr<const boost::json::object>> read_ = {};
-  std::uint64_t num_bytes_;  // of the request's body and the items that were found
+  std::uint64_t num_bytes_;  // the bytes of the request's body and of the items that were found
 };
 
 }  // namespace octavo

@@ -30,7 +30,7 @@ void take_texts(FieldReader& reader, const ApiField& field) {
   field::take_list(reader, field, reader.request.vectors().texts, field::read_text);
 }
 
-/// The only part of a content, which must be a text.
+/// Reads the only part of a content, which must be a text.
 ApiResult<TextPrompt> read_content(const JsonCursor& given) {
   OCTAVO_TRY(const json::array* parts, to_api_result(given["content"].array("an array of one part")));
   if (parts == nullptr || parts->size() != 1)
@@ -102,7 +102,7 @@ ApiFields cohere_embed_fields() {
 }
 
 ApiResult<ApiRequest> read_cohere_embed(const json::object& body, const ApiContext& context) {
-  ApiRequest request;  // nothing is drawn
+  ApiRequest request;  // a new request, without settings for sampling
   request.prompt = AskedVectors{.cuts = true, .form = {.shows_documents = true}};
   OCTAVO_TRY(request, read_request(std::move(request), body, context, cohere_embed_fields()));
   if (request.vectors().texts.texts.empty())

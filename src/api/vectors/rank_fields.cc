@@ -19,7 +19,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// A string, or an object with one as its `text`.
+/// Reads a string, or an object with a string `text`.
 ApiResult<TextPrompt> read_document(const JsonCursor& given) {
   if (const json::string* text = given.if_string()) return std::string_view(*text);
   if (given.if_object() == nullptr) return refused(given.wrong_type("a string, or an object with a text"));
@@ -43,7 +43,7 @@ void take_most_results(FieldReader& reader, const ApiField& field) {
 
 constexpr std::string_view kRawScores = "raw_scores";
 
-/// A switch that asks for the model's own numbers by being off.
+/// Takes a switch that, where it is off, asks for the model's own numbers.
 void take_activation(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const auto is_on = reader.take(given.boolean());
@@ -64,7 +64,7 @@ void take_document_tokens(FieldReader& reader, const ApiField& field) {
 
 constexpr std::string_view kSideForms = "a string or an array of strings";
 
-/// One side of the pairs: a text, or several.
+/// Takes one side of the pairs: a text, or several.
 void take_side(FieldReader& reader, const ApiField& field, AskedVectors::Texts& texts) {
   const JsonCursor given = reader.at(field.path);
   if (!given.is_given()) return;
@@ -138,7 +138,7 @@ constexpr ApiField kScoreRows[] = {
 };
 
 ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, ApiFields fields, VectorTask task) {
-  ApiRequest request;  // nothing is drawn
+  ApiRequest request;  // a new request, without settings for sampling
   request.prompt = AskedVectors{.task = task};
   return read_request(std::move(request), body, context, fields);
 }

@@ -1,5 +1,5 @@
-// The fields of calls that rank documents or score pairs of texts: Jina's and Cohere's, those of Hugging Face's server
-// (TEI) on the same path, and vLLM's.
+// The fields of calls that rank documents or score pairs of texts: those of Jina and Cohere, those of Hugging Face's
+// server (TEI) on the same path, and those of vLLM.
 //
 // Constants; any thread.
 #pragma once
@@ -8,11 +8,11 @@
 
 namespace octavo {
 
-/// POST /v1/rerank and its other names. Documents under the name `texts` ask for TEI's answer.
+/// The fields of POST /v1/rerank and its other names. A body with `texts` for documents gets TEI's answer.
 ApiFields rerank_fields();
 ApiResult<ApiRequest> read_rerank(const boost::json::object& body, const ApiContext& context);
 
-/// POST /v1/score.
+/// The fields of POST /v1/score.
 ApiFields score_fields();
 ApiResult<ApiRequest> read_score(const boost::json::object& body, const ApiContext& context);
 

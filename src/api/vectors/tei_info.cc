@@ -12,7 +12,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// The names of scores, by number.
+/// The labels of scores, by number and by name.
 json::object ranker_type(const std::vector<std::string>& labels) {
   json::object by_id, by_label;
   for (std::size_t i = 0; i < labels.size(); ++i) {

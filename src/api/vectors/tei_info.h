@@ -1,4 +1,4 @@
-// GET /info of Hugging Face's server of embeddings (TEI): what the model is, and how much a request may hold.
+// GET /info of Hugging Face's server for embeddings (TEI): what the model is, and how much a request may have.
 //
 // Free functions without state; any thread.
 #pragma once
@@ -11,9 +11,9 @@
 
 namespace octavo {
 
-/// `model_type` is null where the model makes no vectors and ranks nothing, which TEI's server knows no model of.
+/// The JSON of the answer. `model_type` is null where the model makes no vectors and ranks nothing: TEI has none such.
 boost::json::object tei_info(std::string_view id, const ModelInfo& info, const RequestPolicy& policy);
-/// Whether the model has a type. Serves's.
+/// Whether `model_type` is not null. The function has the form of Serves.
 bool has_tei_type(const ModelInfo& info, const RequestPolicy& policy);
 
 }  // namespace octavo

@@ -52,7 +52,7 @@ std::string RowsAnswer::on_event(const RequestEvent& event) {
   return {};
 }
 
-/// Whole rows, one at least.
+/// Writes whole rows, at least one.
 void RowsAnswer::work() {
   const auto width = to_size(std::max(1, vectors_.width));
   for (std::size_t room = std::max(width, kNumbersOfPiece / width * width); room > 0 && num_left_ > 0 && !error_;) {

@@ -1,6 +1,6 @@
-// The answers to calls for vectors of texts, and for scores of pairs of them. A vector becomes text as soon as the
-// engine gives it, in the order of the texts, so that no call keeps the thread busy at its end. The rows of a long text
-// are more numbers than a thread may write at once while others wait for it: they are written in pieces.
+// The answers to calls for vectors of texts, and for scores of pairs of texts. A vector becomes text as soon as the
+// engine gives it, in the order of the texts, so that no thread has all of the work at a call's end. The rows of a long
+// text are more numbers than the I/O thread may write while others wait for it: they are written in pieces.
 //
 // Used by one thread at a time: the I/O thread, or one that writes a piece meanwhile. The call outlives it.
 #pragma once
@@ -21,10 +21,10 @@
 
 namespace octavo {
 
-/// The numbers of a piece of an answer: one to two milliseconds of work.
+/// The numbers in a piece of an answer: one to two milliseconds of work.
 inline constexpr std::size_t kNumbersOfPiece = std::size_t{1} << 14;
 
-/// All rows of a call's requests, each as soon as it is there.
+/// Writes all rows of a call's requests, each as soon as the engine has given it.
 class RowsAnswer : public AnswerWriter {
  public:
   explicit RowsAnswer(const CompletionCall& call) : call_(call), vectors_(*call.vectors) {}
@@ -36,18 +36,18 @@ class RowsAnswer : public AnswerWriter {
   std::size_t work_left() const final { return num_left_; }
   void work() final;
   const ApiError* error() const final { return error_ ? &*error_ : nullptr; }
-  /// There are no such streams.
+  /// Never called, as no such call is streamed.
   std::string fail(const ApiError&) final { return {}; }
 
  protected:
-  /// Rows of a request's numbers, which are finite.
+  /// Some rows of one request, whose numbers are finite.
   struct Piece {
-    std::size_t index = 0;  // of the request
+    std::size_t index = 0;  // the index of the request
     std::span<float> floats = {};
-    bool is_first = true, is_last = true;  // of all rows of the request
+    bool is_first = true, is_last = true;  // whether these are the first, and the last, rows of the request
   };
   virtual void take(const Piece& piece) = 0;
-  /// The floats of a vector that the answer has: as many as were asked for, divided as was asked for.
+  /// The floats of a vector as they are shown: as many, and normalized, as the call asks for.
   std::span<const float> shown(std::span<float> vector) const;
 
   const CompletionCall& call() const { return call_; }
@@ -62,14 +62,14 @@ class RowsAnswer : public AnswerWriter {
 
   const CompletionCall& call_;
   const VectorCall& vectors_;
-  std::deque<Left> left_ = {};  // requests whose rows are not all taken
-  std::size_t num_left_ = 0;    // floats of these
+  std::deque<Left> left_ = {};  // the requests whose rows are not all taken
+  std::size_t num_left_ = 0;    // the floats that are left in them
   bool leaves_work_ = false;
   std::size_t num_done_ = 0;
   std::optional<ApiError> error_ = {};
 };
 
-/// The forms that vectors are told in.
+/// The forms of lists of vectors.
 enum class VectorList : std::uint8_t { kOpenAi, kLlama, kOllama, kOllamaOne, kTei, kTeiRows };
 
 class VectorAnswer final : public RowsAnswer {
@@ -84,24 +84,23 @@ class VectorAnswer final : public RowsAnswer {
 
  private:
   void move_to_list();
-  /// An element is a list of rows, one a token or one in all.
+  /// Whether each element of the list is a list of rows: one for each token, or one in all.
   bool tells_rows() const { return form_ == VectorList::kLlama || form_ == VectorList::kTeiRows; }
 
   const std::string model_;
   const VectorList form_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::string list_ = {};  // of the first elements
+  std::string list_ = {};  // the text of the list's first elements
   struct Element {
     std::string text = {};
     bool is_whole = false;
   };
-  std::vector<Element> waiting_;  // elements that are there before an earlier one, or in part
-  std::size_t next_ = 0;          // the first that is not in list_
+  std::vector<Element> waiting_;  // elements that are there before an earlier one, or only in part
+  std::size_t next_ = 0;          // the first element that is not in list_
   std::size_t waiting_bytes_ = 0;
 };
 
-/// The forms that scores are told in: documents in order of relevance, pairs in their own, and the latter as numbers
-/// alone.
+/// The forms of lists of scores: documents in order of relevance; pairs in their own order, as objects or as numbers.
 enum class ScoreList : std::uint8_t { kRanks, kScores, kNumbers };
 
 class ScoreAnswer final : public RowsAnswer {
@@ -123,12 +122,12 @@ class ScoreAnswer final : public RowsAnswer {
   const std::string model_, id_;
   const std::int64_t created_;
   const ScoreList list_;
-  std::vector<double> scores_ = {};                // of pairs that the model scores
-  std::vector<std::vector<float>> compared_ = {};  // vectors that are compared, queries first
+  std::vector<double> scores_ = {};                // the scores of pairs, where the model scores them
+  std::vector<std::vector<float>> compared_ = {};  // the vectors to compare, those of queries first
   std::size_t held_bytes_ = 0;
 };
 
-/// {"error": "...", "error_type": "Validation"}, as Hugging Face's server writes it.
+/// The body of an error as Hugging Face's server writes it: {"error": "...", "error_type": "Validation"}.
 std::string tei_error_body(const ApiError& error);
 
 }  // namespace octavo

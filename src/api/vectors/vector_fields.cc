@@ -24,7 +24,7 @@ constexpr std::string_view kForms =
     "a string, an array of token ids, an object with a content or a prompt_string, or an array of these";
 constexpr int kMaxNorm = 16;  // powers of a float's largest are finite up to it
 
-/// A text, ids, or an array of one of these. A field that is not needed may have none.
+/// Reads a text, ids, or an array of one of these. A field that is not needed may be left out.
 ApiResult<void> read_texts(const JsonCursor& given, const ApiField& field, int num_tokens, PictureReader& pictures,
                            AskedVectors::Texts& texts) {
   const json::string* const text = given.if_string();
@@ -56,7 +56,7 @@ void take_texts(FieldReader& reader, const ApiField& field) {
   if (pictures) reader.keep(read_texts(given, field, reader.context.words.info().num_tokens, *pictures, texts));
 }
 
-/// ollama's older call has one text.
+/// Takes the only text of ollama's older call.
 void take_text(FieldReader& reader, const ApiField& field) {
   const auto text = reader.take(reader.at(field.path).string());
   if (!text || text->empty()) return;
@@ -192,7 +192,7 @@ constexpr ApiField kTeiSimilarityRows[] = {
 
 ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, ApiFields fields,
                            AskedVectors vectors) {
-  ApiRequest request;  // nothing is drawn
+  ApiRequest request;  // a new request, without settings for sampling
   request.prompt = std::move(vectors);
   return read_request(std::move(request), body, context, fields);
 }
@@ -203,14 +203,14 @@ namespace field {
 
 namespace {
 
-/// The names that makers give to the prompt of a kind of text, of which a model has one or none.
+/// The names that makers of models give to the prompt for a kind of text; a model has one of these, or none.
 constexpr std::string_view kQueries[] = {"search_query", "query", "retrieval.query", "Retrieval-query"};
 constexpr std::string_view kDocuments[] = {"search_document", "document",          "passage",
                                            "corpus",          "retrieval.passage", "Retrieval-document"};
 constexpr std::string_view kClassifications[] = {"classification", "Classification"};
 constexpr std::string_view kClusterings[] = {"clustering", "Clustering", "separation"};
 struct TextType {
-  std::string_view name;  // Cohere's, and those of others
+  std::string_view name;  // the name of the kind, in Cohere's API or in another
   std::span<const std::string_view> prompts;
 };
 constexpr TextType kTextTypes[] = {{"search_query", kQueries},

@@ -1,5 +1,5 @@
-// The fields of calls for vectors of texts: OpenAI's with vLLM's beside them, llama.cpp's, ollama's and those of
-// Hugging Face's server of embeddings (TEI).
+// The fields of calls for vectors of texts: those of OpenAI with vLLM's, those of llama.cpp and ollama, and those of
+// Hugging Face's server for embeddings (TEI).
 //
 // Constants; any thread.
 #pragma once
@@ -13,7 +13,8 @@
 
 namespace octavo {
 
-/// POST /v1/embeddings, /embedding and /embeddings, /api/embed, /api/embeddings; /embed, /embed_all and /similarity.
+/// The fields of POST /v1/embeddings, /embedding and /embeddings, /api/embed, /api/embeddings; /embed, /embed_all and
+/// /similarity.
 ApiFields openai_embedding_fields();
 ApiFields llama_embedding_fields();
 ApiFields ollama_embed_fields();
@@ -32,12 +33,12 @@ ApiResult<ApiRequest> read_tei_similarity(const boost::json::object& body, const
 
 namespace field {
 
-/// So many texts at most. Error: there are more, named by the place of them all.
+/// Checks the number of texts. Error: there are too many; the error's place is the whole field.
 ApiResult<void> check_num_texts(const JsonCursor& given, std::size_t count);
-/// A text is cut to so many tokens, as the field says.
+/// Cuts texts to `most` tokens, as the field says.
 void note_most_tokens(FieldReader& reader, const ApiField& field, std::int64_t most);
 void take_most_tokens(FieldReader& reader, const ApiField& field);
-/// The one text that others are compared with, which is needed.
+/// Takes the one text that others are compared with, which must be there.
 void take_query(FieldReader& reader, const ApiField& field);
 void take_normalize(FieldReader& reader, const ApiField& field);
 void take_direction(FieldReader& reader, const ApiField& field);
@@ -47,7 +48,7 @@ void take_dimensions(FieldReader& reader, const ApiField& field);
 
 inline constexpr std::string_view kDirections[] = {"Left", "Right", "left", "right"};
 
-/// Texts into `texts`, each read by `read_one`.
+/// Reads a list of texts into `texts`, each by `read_one`.
 template <class ReadOne>
 void take_list(FieldReader& reader, const ApiField& field, AskedVectors::Texts& texts, const ReadOne& read_one) {
   const JsonCursor given = reader.at(field.path);
@@ -65,7 +66,7 @@ void take_list(FieldReader& reader, const ApiField& field, AskedVectors::Texts& 
     texts.texts.push_back(std::move(*text));
   }
 }
-/// A string, for take_list().
+/// Reads a string as a text, for take_list().
 ApiResult<TextPrompt> read_text(const JsonCursor& given);
 
 constexpr ApiField truncate(std::string_view otherwise, std::string_view path = "truncate") {
@@ -86,7 +87,7 @@ constexpr ApiField dimensions(std::string_view path = "dimensions") {
                  "number alone",
                  take_dimensions);
 }
-/// The kind of text, from which the prompt follows (kInputTypes).
+/// The kinds of text, which decide the prompt.
 inline constexpr std::string_view kInputTypes[] = {"search_query", "search_document", "classification", "clustering",
                                                    "query",        "document",        "passage"};
 constexpr ApiField input_type() {
@@ -96,7 +97,7 @@ constexpr ApiField input_type() {
 
 }  // namespace field
 
-/// Fields of vLLM's that all calls of OpenAI's and Jina's kind take: cutting, priority, deadline.
+/// Fields of vLLM that all calls in the form of OpenAI or Jina take: cutting, priority, deadline.
 extern const FieldTable kTextFields;
 
 }  // namespace octavo

@@ -14,7 +14,7 @@ static_assert(std::endian::native == std::endian::little, "base64 has the floats
 constexpr std::size_t kBitsOfByte = 8;
 constexpr int kSignedOffset = 128;
 
-/// The little-endian floats in base64.
+/// Writes the floats, little-endian, in base64.
 void write_base64(std::span<const float> floats, JsonWriter json) {
   const std::size_t num_bytes = (floats.size_bytes() + 2) / 3 * 4;
   std::string text(num_bytes + 2, '"');  // the encoder writes a zero behind its own
@@ -24,7 +24,7 @@ void write_base64(std::span<const float> floats, JsonWriter json) {
   json.raw(text);
 }
 
-/// A bit a float, 1 above 0, the first the highest of its byte: a list of bytes, each less `offset`.
+/// Writes one bit per float, 1 above 0, the first float in the highest bit, as a list of bytes less `offset`.
 void write_bits(std::span<const float> floats, int offset, JsonWriter json) {
   json.begin_array();
   for (std::size_t begin = 0; begin < floats.size(); begin += kBitsOfByte) {

@@ -10,7 +10,7 @@
 
 namespace octavo {
 
-/// A vector of one of the kinds.
+/// Writes a vector of this kind.
 void write_vector(std::span<const float> floats, VectorKind kind, JsonWriter json);
 
 }  // namespace octavo

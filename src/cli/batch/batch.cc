@@ -13,7 +13,7 @@
 namespace octavo::cli {
 namespace {
 
-/// Lines that may wait, done, for an earlier one: so many times those in work.
+/// How many lines may be done and wait for an earlier one, as a multiple of the answers that are made at once.
 constexpr int kReadAhead = 4;
 
 std::int64_t unix_time() {
@@ -22,13 +22,13 @@ std::int64_t unix_time() {
 
 }  // namespace
 
-/// A line that was read.
+/// A line of the batch, from reading to writing.
 struct BatchRun::Item {
   std::uint64_t line = 0, num_bytes = 0;
   BatchCall call;
   std::unique_ptr<CompletionResponse> response = {};
   std::shared_ptr<CallRun> run = {};
-  std::string result = {};  // once it is done
+  std::string result = {};  // set when it is done
   bool is_done = false, has_failed = false;
 };
 
@@ -84,7 +84,7 @@ void BatchRun::read_ahead() {
   }
 }
 
-/// A compile may wait for memory that answers in work hold, so that these go on meanwhile.
+/// Compiles the call's constraint. That may wait for memory of answers in progress, so these go on meanwhile.
 ApiResult<void> BatchRun::compile(CompletionCall& call) {
   if (!call.constraint) return {};
   auto compiled = std::async(std::launch::async, [&] { return compile_constraint(call, *engine_.text(), {}); });
@@ -118,7 +118,7 @@ void BatchRun::take(Item& item, std::size_t prompt, const TokenEvent& event) {
   if (const ApiError* error = item.response->error()) return finish(item, *error);
   item.result = batch_answer(item.line, item.call.custom_id, item.response->finish());
   set_done(item);
-  item.response.reset();  // it may wait long for an earlier line
+  item.response.reset();  // freed early, as the line may wait long for an earlier one
   item.call.call = CompletionCall();
 }
 
@@ -156,7 +156,7 @@ Result<void> BatchRun::write(const Item& item) {
   return {};
 }
 
-/// Ends all that is in work; nothing of it is written.
+/// Ends all answers in progress; nothing of them is written.
 void BatchRun::stop() {
   for (const auto& item : items_) {
     item->is_done = true;

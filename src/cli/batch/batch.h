@@ -1,6 +1,6 @@
-// Many requests through one engine: lines are read as far ahead as there is work for, and answered together.
+// Runs many requests through one engine: lines are read as far ahead as there is work for, and answered together.
 //
-// Memory is bounded whatever the file's length: by the lines in work and those that wait for an earlier one to be
+// Memory is bounded whatever the file's length: by the lines in progress and those that wait for an earlier one to be
 // written. One thread, which drives the engine.
 #pragma once
 
@@ -19,26 +19,26 @@ namespace octavo::cli {
 
 struct BatchSettings {
   BatchDefaults defaults = {};
-  int parallel = 32;             // answers in work at once
-  bool as_finished = false;      // write each answer when it is there, in no order
-  std::uint64_t first_line = 1;  // those before are skipped
+  int parallel = 32;             // answers that are made at once
+  bool as_finished = false;      // answers are written as they become ready, in any order
+  std::uint64_t first_line = 1;  // earlier lines are skipped
 };
 
 /// How far a batch has come.
 struct BatchProgress {
-  std::uint64_t answered = 0, failed = 0;  // lines that are written
-  std::uint64_t last_line = 0;             // of these, and in order all before it
-  std::uint64_t first_failed = 0;          // a line; 0: none
-  std::uint64_t done = 0;                  // lines that have their answer, written or waiting for an earlier one
-  std::uint64_t done_bytes = 0;            // of the input, of these lines
-  std::uint64_t skipped_bytes = 0;         // of the lines before the first
-  std::uint64_t tokens = 0;                // generated
+  std::uint64_t answered = 0, failed = 0;  // lines that were written
+  std::uint64_t last_line = 0;             // the last line of these; all lines before it are done
+  std::uint64_t first_failed = 0;          // the number of a line; 0: none
+  std::uint64_t done = 0;                  // lines with an answer, written or waiting for an earlier line
+  std::uint64_t done_bytes = 0;            // their bytes in the input
+  std::uint64_t skipped_bytes = 0;         // bytes of the lines before the first
+  std::uint64_t tokens = 0;                // generated tokens
   bool interrupted = false;
 };
 
 class BatchRun {
  public:
-  /// All must outlive this.
+  /// All references must outlive this.
   BatchRun(Engine& engine, const ServedModel& model, BatchSettings settings, BatchInput& input, std::ostream& out);
   ~BatchRun();
   BatchRun(const BatchRun&) = delete;
@@ -69,8 +69,8 @@ class BatchRun {
   std::ostream& out_;
   bool input_ended_ = false;
   std::uint64_t num_bytes_read_ = 0;
-  std::size_t num_active_ = 0;               // answers in work
-  std::deque<std::unique_ptr<Item>> items_;  // of lines in their order, the first not written yet
+  std::size_t num_active_ = 0;               // answers in progress
+  std::deque<std::unique_ptr<Item>> items_;  // lines in order, from the first that is not written
   BatchProgress progress_;
 };
 

@@ -1,4 +1,4 @@
-// The lines of a batch's file, one by one, in bounded memory. One thread.
+// Reads the lines of a batch's file one by one, in bounded memory. One thread.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@ namespace octavo::cli {
 
 struct BatchInputLine {
   std::string text = {};     // without its line break; empty where it is too long
-  std::uint64_t number = 0;  // from 1, counting blank lines too
-  std::uint64_t end = 0;     // bytes of the file up to here
+  std::uint64_t number = 0;  // counted from 1, blank lines included
+  std::uint64_t end = 0;     // the bytes of the file up to its end
   bool is_too_long = false;
 };
 
 class BatchInput {
  public:
-  /// Lines of up to `max_bytes`.
+  /// Reads lines of up to `max_bytes`.
   BatchInput(std::istream& in, std::size_t max_bytes) : in_(in), max_bytes_(max_bytes) {}
 
   /// The next line that is not blank. False: there is none. Throws std::ios_base::failure where a file cannot be read.

@@ -31,7 +31,7 @@ struct Parts {
   json::object body = {};
 };
 
-/// custom_id, which leaves `object`; error: no string, or too long.
+/// Takes custom_id out of `object`. Error: it is no string, or too long.
 ApiResult<std::optional<std::string>> take_id(json::object& object) {
   const JsonCursor given = JsonCursor(object)["custom_id"];
   OCTAVO_TRY(const auto id, to_api_result(given.string()));
@@ -43,7 +43,7 @@ ApiResult<std::optional<std::string>> take_id(json::object& object) {
   return taken;
 }
 
-/// The call of OpenAI's form.
+/// Reads a line in OpenAI's form.
 ApiResult<Parts> read_envelope(json::object& object) {
   const JsonCursor given(object);
   OCTAVO_TRY(const auto method, to_api_result(given["method"].string()));
@@ -81,7 +81,7 @@ ApiResult<CompletionCall> parse_body(Parts parts, std::uint64_t line, const Batc
   return parts.is_chat ? parse_chat_completion(body, words, model) : parse_completion(body, words, model);
 }
 
-/// {"id":...,"line":...,"custom_id":...,"response":{"status_code":...,"body":...}, to which the error is to come.
+/// Begins {"id":...,"line":...,"custom_id":...,"response":{"status_code":...,"body":...}; the error comes behind it.
 JsonWriter begin_answer(std::uint64_t line, const std::optional<std::string>& custom_id, int status,
                         std::string_view body, std::string& out) {
   JsonWriter json(out);
@@ -121,7 +121,7 @@ std::string batch_error(std::uint64_t line, const std::optional<std::string>& cu
 }
 
 std::optional<std::uint64_t> line_of_answer(std::string_view text) {
-  // An answer may be larger than what is taken as a line of requests.
+  // An answer may be larger than a line of requests may be.
   const auto object = parse_json_object(text, {.max_memory_bytes = std::size_t{1} << 30});
   if (!object || !object->contains("response")) return std::nullopt;
   const auto line = JsonCursor(*object)["line"].integer(1, std::numeric_limits<std::int64_t>::max());

@@ -1,4 +1,4 @@
-// One request of `octavo run --batch` and its answer, as JSON lines.
+// A request of `octavo run --batch` and its answer, each a line of JSON.
 //
 // A line is OpenAI's batch format, {"custom_id": "a", "method": "POST", "url": "/v1/chat/completions", "body": {...}},
 // or the body alone with a custom_id in it. The body is what the server takes. Each line is answered by one:
@@ -17,24 +17,24 @@ namespace octavo::cli {
 
 inline constexpr std::size_t kMaxBatchLineBytes = std::size_t{16} << 20;
 
-/// What a line gets that does not say it itself, beside the model's sampling.
+/// The settings of lines that do not give them, besides the model's sampling.
 struct BatchDefaults {
-  int max_tokens = 0;                      // 0: as on the server
-  int reasoning_budget = -1;               // of a chat; -1: any number of tokens
-  bool closes_objects = true;              // ConstraintSource's
-  std::optional<std::uint64_t> seed = {};  // and the line's number is added to it; nothing: a random one each
+  int max_tokens = 0;                      // 0: the server's default
+  int reasoning_budget = -1;               // for chats; -1: any number of tokens
+  bool closes_objects = true;              // see ConstraintSource
+  std::optional<std::uint64_t> seed = {};  // the line's number is added to it; nothing: a random one for each line
 };
 
 struct BatchCall {
   std::optional<std::string> custom_id = {};
-  ApiResult<CompletionCall> call;  // or what is wrong with the line
+  ApiResult<CompletionCall> call;  // or the error of the line
 };
 
-/// The request of line number `line`.
+/// Reads the request in line `line`.
 BatchCall parse_batch_line(std::string_view text, std::uint64_t line, const BatchDefaults& defaults,
                            const ModelText& words, const ServedModel& model);
 
-/// The line of an answer, whose JSON is `body`, with its line break.
+/// The line of an answer whose JSON is `body`, with its line break.
 std::string batch_answer(std::uint64_t line, const std::optional<std::string>& custom_id, std::string_view body);
 /// The line of a request that failed, with its line break.
 std::string batch_error(std::uint64_t line, const std::optional<std::string>& custom_id, const ApiError& error);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMaxAnswerBytes = std::uint64_t{1} << 30;
 
-/// Where whole lines end, and where the last of them begins.
+/// Where the last whole line begins and ends.
 struct LastLine {
   std::uint64_t begin = 0, end = 0;
 };

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kBetweenShows{100};
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// The progress on one line of a terminal, drawn over itself.
+/// Shows progress on one line of a terminal, which is overwritten.
 class ProgressLine {
  public:
   ProgressLine(TerminalStream& out, std::uint64_t total_bytes) : out_(out), total_bytes_(total_bytes) {}
@@ -58,11 +58,11 @@ Result<void> open_input(const std::string& path, std::ifstream& file, std::uint6
   file.open(path, std::ios::binary);
   if (!file) return fail("{}: cannot open: {}", path, std::strerror(errno));
   const std::uint64_t size = std::filesystem::file_size(path, error);
-  total_bytes = error ? 0 : size;  // a pipe has none
+  total_bytes = error ? 0 : size;  // 0 for a pipe, which has no size
   return {};
 }
 
-/// Gives the first line that is to be answered.
+/// Opens the output, and gives the first line to answer.
 Result<std::uint64_t> open_output(const BatchOptions& options, std::ofstream& file) {
   std::uint64_t first = 1;
   std::error_code error;

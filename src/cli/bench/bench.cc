@@ -31,7 +31,7 @@ namespace {
 
 constexpr int kWarmUpTokens = 8, kWarmUpPrompt = 512;
 
-/// The rows in their order: prefill, decode, by depth, then by size.
+/// The rows in order: prefill, then decode; by depth, then by size.
 std::vector<BenchCase> ordinary_cases(const BenchOptions& options) {
   std::vector<BenchCase> cases;
   for (const int depth : options.depths)
@@ -57,8 +57,8 @@ std::vector<BenchCase> shared_cases(const BenchOptions& options) {
   return cases;
 }
 
-/// The context, the number of sequences and the KV memory that the largest case takes, where the options leave them
-/// open. Errors: the model's context or the machine's memory is too small.
+/// Sets the context, the number of sequences and the KV memory to what the largest case takes, where the options leave
+/// them open. Errors: the model's context or the machine's memory is too small.
 Result<void> make_room(std::span<const BenchCase> cases, EngineOptions& options) {
   OCTAVO_TRY(const auto source, open_model(options.model_path));
   OCTAVO_TRY(const ModelConfig config, ModelConfig::load(*source));
@@ -69,9 +69,9 @@ Result<void> make_room(std::span<const BenchCase> cases, EngineOptions& options)
     const int tokens = longest_sequence(c, options.max_step_tokens);
     longest = std::max(longest, tokens);
     options.max_sequences = std::max(options.max_sequences, c.batch);
-    // A step's rows are held beside a window of them.
+    // A window is held together with the rows of a step.
     const KvNeed need = kv_need(config, options.kv_type, options.block_size, tokens + options.max_step_tokens);
-    // Recurrent states get half of a KV memory at most (make_snapshot_room()).
+    // Recurrent states get at most half of the KV memory (make_snapshot_room()).
     const std::uint64_t of_sequence = std::max(need.bytes, 2 * need.recurrent_bytes);
     kv_bytes = std::max(kv_bytes, static_cast<std::uint64_t>(c.batch) * of_sequence);
   }
@@ -88,9 +88,9 @@ Result<void> make_room(std::span<const BenchCase> cases, EngineOptions& options)
   return {};
 }
 
-/// A short form of a case, so that caches, clocks and page tables are as they will be. What a decode writes token by
-/// token is written by prompts about as long, in the memory that the case has: no run waits for the system to clear new
-/// pages of the KV cache.
+/// A short form of a case that leaves caches, clocks and page tables as the case will find them. What a decode writes
+/// token by token is written by prompts of about that length, into the same memory: no run waits for the system to
+/// clear new pages of the KV cache.
 BenchCase warm_up(const BenchCase& c, int max_step_tokens) {
   BenchCase warm = c;
   warm.prompt = std::min(c.prompt, kWarmUpPrompt);
@@ -100,8 +100,8 @@ BenchCase warm_up(const BenchCase& c, int max_step_tokens) {
   return warm;
 }
 
-/// Measures `cases` round by round, so that a machine that slows down slows all of them, and adds them to the report.
-/// False after Ctrl-C.
+/// Measures `cases` in rounds, so that a machine that becomes slower slows all of them, and adds them to the report.
+/// False: Ctrl-C.
 Result<bool> measure(std::span<const BenchCase> cases, const BenchOptions& options, bool prefix_cache,
                      const InterruptGuard& guard, Context& context, BenchReport& report) {
   if (cases.empty()) return true;
@@ -140,7 +140,7 @@ Result<void> write_plot(const std::string& path, const BenchReport& report) {
   return {};
 }
 
-/// One answer after another, each text with drafts and without.
+/// Measures answers one by one, each text with and without drafts.
 Result<int> bench_drafts(const BenchOptions& options, Context& context) {
   const InterruptGuard guard;
   EngineOptions engine_options = options.engine;
@@ -193,7 +193,7 @@ Result<int> bench(const BenchOptions& options, Context& context) {
   if (!done_shared) return kInterrupted;
   if (report.model.device == "cpu") report.device.reset();  // it computes nothing
   context.out << to_text(report, options.format) << std::flush;
-  if (options.format != BenchFormat::kMarkdown)  // the table has them below it
+  if (options.format != BenchFormat::kMarkdown)  // a table has them below it
     for (const std::string& line : warnings(report)) context.log->warn("{}", line);
   if (!options.plot.empty()) OCTAVO_TRY_VOID(write_plot(options.plot, report));
   return finish_output(context);

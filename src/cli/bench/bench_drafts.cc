@@ -45,7 +45,7 @@ struct Text {
   std::string name;
   std::string prompt;
   bool has_schema = false;
-  double acceptance = 0;  // of a script; 0: none
+  double acceptance = 0;  // the rate of a script; 0: no script
 };
 
 std::vector<Text> texts() {
@@ -88,7 +88,7 @@ Result<Request> request_for(const Text& text, const ModelText& words, int max_to
   return request;
 }
 
-/// The answer, in which so many tokens are replaced that the others are a part of `acceptance`.
+/// The answer with so many tokens replaced that a share of `acceptance` is left.
 std::vector<TokenId> scripted(std::vector<TokenId> answer, double acceptance, int vocab_size) {
   std::minstd_rand random(1);
   for (TokenId& token : answer)
@@ -102,13 +102,13 @@ Result<Answer> timed(Engine& engine, const Request& request, std::vector<double>
   return answer;
 }
 
-/// False after Ctrl-C.
+/// Measures a text. False: Ctrl-C.
 Result<bool> measure(const Text& text, Engine& engine, int max_tokens, int repeat, const InterruptGuard& guard,
                      DraftRow& row) {
   OCTAVO_TRY(Request drafted, request_for(text, *engine.text(), max_tokens));
   Request plain = drafted;
   plain.max_drafts = 0;
-  OCTAVO_TRY(const Answer expected, timed(engine, plain, nullptr));  // also warms the machine up
+  OCTAVO_TRY(const Answer expected, timed(engine, plain, nullptr));  // this also warms the machine up
   if (text.acceptance > 0) drafted.prediction = scripted(expected.tokens, text.acceptance, engine.info().vocab_size);
   row.tokens = std::max(0, static_cast<int>(expected.tokens.size()) - 1);
   for (int i = 0; i < repeat && !guard.interrupted(); ++i) {

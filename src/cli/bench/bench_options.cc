@@ -18,9 +18,9 @@ void add_format_option(Command& command, BenchFormat& format) {
              "md (default): a table in Markdown; csv; json: one object with machine, model and results");
 }
 
-/// "640x480,1920x1080"
+/// Reads sizes such as "640x480,1920x1080".
 Result<std::vector<PictureSize>> parse_sizes(const std::string& text) {
-  constexpr int kMostSide = 16'384, kMostAspect = 200;  // those of pictures that are read
+  constexpr int kMostSide = 16'384, kMostAspect = 200;  // the limits of pictures that can be read
   std::vector<PictureSize> sizes;
   std::string_view left = text;
   while (true) {

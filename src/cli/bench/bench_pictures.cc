@@ -23,7 +23,7 @@ std::string size_text(PictureSize size) { return fmt::format("{}x{}", size.width
 std::string seen_text(const PictureRow& row) { return fmt::format("{}", joined(row.seen, size_text)); }
 
 struct PictureFigures {
-  double seconds = 0;  // of the median run
+  double seconds = 0;  // the median run's
   double spread = 0;   // (slowest - fastest) / median
   double tokens_per_s = 0, gops = 0;
 };
@@ -31,7 +31,7 @@ struct PictureFigures {
 PictureFigures figures_of(const PictureRow& row) {
   std::vector<double> sorted = row.seconds;
   std::ranges::sort(sorted);
-  const double median = sorted[sorted.size() / 2];  // of an even number the slower one of the two
+  const double median = sorted[sorted.size() / 2];  // for an even number, the slower one of the two
   return {.seconds = median,
           .spread = (sorted.back() - sorted.front()) / median,
           .tokens_per_s = row.tokens / median,

@@ -1,5 +1,5 @@
-// `octavo bench --image`: how long the encoder of a model takes for pictures of some sizes, with nothing beside it.
-// Driven by the command's thread.
+// `octavo bench --image`: measures how long a model's encoder takes for pictures of some sizes, with nothing else
+// running. Driven by the command's thread.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace octavo::cli {
 
-/// One size with all its measurements, at least one.
+/// A size with all its measurements, at least one.
 struct PictureRow {
-  PictureSize size;                    // of the picture
+  PictureSize size;                    // the picture's
   std::vector<PictureSize> seen = {};  // the sizes at which the encoder reads it
   int tokens = 0;
   double multiply_adds = 0;
@@ -28,8 +28,8 @@ struct PictureReport {
   std::vector<PictureRow> rows = {};
 };
 
-/// Measures each size `repeat` times, round by round, into the report, whose machine is known. False after Ctrl-C.
-/// Errors: the model has no encoder; those of loading it.
+/// Measures each size `repeat` times, in rounds, into the report, which has the machine already. False: Ctrl-C. Errors:
+/// the model has no encoder; those of loading it.
 Result<bool> measure_pictures(const BenchOptions& options, const EngineOptions& engine, const InterruptGuard& guard,
                               Context& context, PictureReport& report);
 

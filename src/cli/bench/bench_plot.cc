@@ -19,10 +19,10 @@ constexpr std::array<std::string_view, 6> kColours = {"#0b6e99", "#d9730d", "#0f
 
 struct Point {
   int x = 0;
-  double y = 0;  // tokens/s
+  double y = 0;  // in tokens/s
 };
 
-/// One test: its curves by name. x is spaced evenly, in ascending order.
+/// The panel of a test, with its curves by name. x is spaced evenly, in ascending order.
 struct Panel {
   std::string title, x_name;
   std::map<std::string, std::vector<Point>> curves;
@@ -30,7 +30,7 @@ struct Panel {
   double highest = 0;
 };
 
-/// Figures that may vary among rows of a test.
+/// A property of rows that may vary within a test.
 struct Dimension {
   std::string_view name;
   int (*of)(const BenchCase&);
@@ -66,7 +66,7 @@ Panel make_panel(const BenchReport& report, std::string_view test) {
   return panel;
 }
 
-/// The least of 1, 2, 2.5, 5, 10, ... times a power of ten that is not below x.
+/// The least number not below x that is 1, 2, 2.5, 5 or 10 times a power of ten.
 double round_up(double x) {
   const double power = std::pow(10.0, std::floor(std::log10(std::max(x, 1e-9))));
   for (const double step : {1.0, 2.0, 2.5, 5.0})
@@ -122,7 +122,7 @@ class Drawing {
   const double top_, scale_;
 };
 
-/// Names come from a model's file.
+/// A text with XML's characters escaped: names come from a model's file.
 std::string xml_escaped(std::string_view text) {
   std::string out;
   for (const char c : escaped(text)) {

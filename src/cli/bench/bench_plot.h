@@ -1,4 +1,4 @@
-// The figures of `octavo bench` as a drawing: SVG 1.1, one panel for each test.
+// Draws the figures of `octavo bench`: SVG 1.1, one panel for each test.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace octavo::cli {
 
-/// Tokens/s over what varies most among a test's rows: tokens, sequences or depth; a curve for each of the others.
+/// The drawing: tokens/s over the property that varies most among a test's rows (tokens, sequences or depth); each
+/// combination of the others has a curve.
 std::string to_svg(const BenchReport& report);
 
 }  // namespace octavo::cli

@@ -33,11 +33,11 @@ constexpr PartName kParts[] = {
 };
 static_assert(std::size(kParts) == kNumStepParts);
 
-/// A part of the mean step.
+/// One part of the mean step.
 struct Part {
   std::string_view name, content;
   double ms = 0, share = 0;
-  double waiting = 0;  // of the threads' time in it
+  double waiting = 0;  // a share of the threads' time in the part
 };
 
 struct MeanStep {

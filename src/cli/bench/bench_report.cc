@@ -26,12 +26,12 @@ std::string device_line(const BenchReport& report) {
                      report.device->read_bytes_per_s / 1e9, report.device->copy_bytes_per_s / 1e9);
 }
 
-/// The share of the device's read rate that a row has.
+/// The share of the device's read rate that a row reaches.
 double device_share(const BenchRow& row, const BenchReport& report) {
   return figures_of(row, report.machine).gb_per_s * 1e9 / report.device->read_bytes_per_s;
 }
 
-/// Shares of a device's read rate say something where all bytes are read there.
+/// Whether shares of a device's read rate mean something: all bytes are read there.
 bool has_device_shares(const BenchReport& report) { return report.device && report.model.device_has_all; }
 
 std::string to_markdown(const BenchReport& report) {
@@ -152,7 +152,7 @@ BenchFigures figures_of(const BenchRow& row, const MachineLimits& machine) {
   for (const BenchRun& run : row.runs) by_rate.push_back(&run);
   const auto rate = [](const BenchRun* run) { return run->tokens / run->seconds; };
   std::ranges::sort(by_rate, {}, rate);
-  const BenchRun& median = *by_rate[(by_rate.size() - 1) / 2];  // of an even number the slower one of the two
+  const BenchRun& median = *by_rate[(by_rate.size() - 1) / 2];  // for an even number, the slower one of the two
   const LeastTime least = least_time(median.work, machine);
   const double tokens_per_s = rate(&median);
   return {.tokens_per_s = tokens_per_s,

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kTokenSample = 4096;
 
-/// The times of `after` less those of `before`.
+/// The times of `after` minus those of `before`.
 StepProfile between(const StepProfile& before, const StepProfile& after) {
   StepProfile profile;
   for (std::size_t i = 0; i < kNumStepParts; ++i)
@@ -21,13 +21,13 @@ StepProfile between(const StepProfile& before, const StepProfile& after) {
 
 int divided_up(std::int64_t n, int by) { return static_cast<int>((n + by - 1) / by); }
 
-/// False for a model whose words are missing or of an unknown kind.
+/// Whether the model has a vocabulary that is known.
 bool has_words(const ModelText& words) {
   const auto tokens = words.tokenize("", {});
   return tokens || tokens.error().kind != ErrorKind::kNoWords;
 }
 
-/// The tokenizer makes of a special token's text one thing where special tokens are parsed, and another where not.
+/// Whether a token is not special: the text of a special one gives different tokens where special tokens are parsed.
 bool is_ordinary(const ModelText& words, TokenId token) {
   const std::string text = words.detokenize({&token, 1});
   if (text.empty()) return false;
@@ -36,16 +36,16 @@ bool is_ordinary(const ModelText& words, TokenId token) {
   return plain && parsed && *plain == *parsed;
 }
 
-/// Tokens of a sequence when the clock of its decode starts.
+/// The tokens of a sequence when the clock of its decode starts.
 int decode_prompt(const BenchCase& c) { return std::max(1, c.shared > 0 ? c.shared + 1 : c.depth); }
 
-/// Tokens of a prefill before the clock starts: whole steps, because a step cannot be timed in part.
+/// The tokens of a prefill before the clock starts: whole steps, as a step cannot be timed in part.
 int prefill_depth(const BenchCase& c, int max_step_tokens) {
   return divided_up(c.depth, max_step_tokens) * max_step_tokens;
 }
 
-/// Tokens that the first of several sequences has made before the last one begins, at most. Each step reads some of
-/// their prompts, beside a row of every sequence that has begun.
+/// The most tokens that the first of several sequences has made before the last one begins: each step reads a part of
+/// their prompts, besides a row of each sequence that has begun.
 int head_start(const BenchCase& c, int max_step_tokens) {
   return divided_up(std::int64_t{c.batch} * decode_prompt(c), std::max(1, max_step_tokens - c.batch)) + c.batch;
 }
@@ -99,7 +99,7 @@ Result<std::optional<BenchRun>> BenchRunner::run(const BenchCase& c) {
   return *run;
 }
 
-/// Requests of `own_tokens` tokens each, behind those that all share.
+/// Submits requests of `own_tokens` tokens each, after those that all share.
 Result<void> BenchRunner::submit(const BenchCase& c, int own_tokens, int max_tokens) {
   sequences_.assign(to_size(c.batch), {});
   num_begun_ = num_ended_ = 0;
@@ -148,7 +148,7 @@ Result<BenchRun> BenchRunner::prefill(const BenchCase& c) {
   return finish(start, before, tokens, prefill_work(c, first));
 }
 
-/// Rows from position `first` on; tokens that are shared are computed once.
+/// The work for rows from position `first` on; shared tokens are computed once.
 Work BenchRunner::prefill_work(const BenchCase& c, int first) const {
   Work work;
   std::vector<SequenceRows> step;
@@ -197,7 +197,7 @@ BenchRun BenchRunner::finish(Clock::time_point start, const EngineStats& before,
           .profile = between(before.profile, after.profile)};
 }
 
-/// The work of the steps to come, each of which computes the last token that a sequence has made.
+/// The work of the steps to come, each of which computes the last token of every sequence.
 Work BenchRunner::decode_work(const BenchCase& c) const {
   Work work;
   std::vector<SequenceRows> rows;

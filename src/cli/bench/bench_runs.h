@@ -1,5 +1,5 @@
-// The runs of `octavo bench`: what is measured, and one measurement of it, through the public interface only. Driven by
-// the command's thread.
+// The runs of `octavo bench`: what is measured, and a measurement of it, by the public interface alone. Driven by the
+// command's thread.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@
 
 namespace octavo::cli {
 
-/// One row of the table. A prefill reads `prompt` tokens of each sequence; a decode makes `gen` tokens of each.
+/// A row of the table. A prefill reads `prompt` tokens of each sequence; a decode makes `gen` tokens of each.
 struct BenchCase {
   bool is_prefill = true;
   int prompt = 0;
   int gen = 0;
   int batch = 1;
-  int depth = 0;   // tokens of each sequence that are there before the clock starts
-  int shared = 0;  // tokens that all sequences begin with. Of a prefill they come before the prompt, and are timed
+  int depth = 0;   // tokens of each sequence before the clock starts
+  int shared = 0;  // tokens with which all sequences begin; in a prefill they come before the prompt, and are timed
 
   std::string_view name() const;  // prefill, decode, shared-prefill, shared-decode
 };
@@ -30,13 +30,13 @@ struct BenchCase {
 /// One measurement.
 struct BenchRun {
   double seconds = 0;
-  double tokens = 0;  // read or made in that time
+  double tokens = 0;  // tokens read or made in that time
   Work work;
   std::uint64_t steps = 0;
-  StepProfile profile = {};  // of these steps, where the engine keeps one
+  StepProfile profile = {};  // the profile of these steps, where the engine keeps profiles
 };
 
-/// Tokens at random, the ordinary ones of the vocabulary: none that the tokenizer knows as special.
+/// Random tokens that are ordinary: the tokenizer knows none of them as special.
 class RandomTokens {
  public:
   static Result<RandomTokens> create(const ModelText& words);
@@ -47,16 +47,15 @@ class RandomTokens {
   std::mt19937 random_{1};
 };
 
-/// Measures cases on an engine that does nothing else. Every sequence has tokens of its own, and every measurement
-/// others.
+/// Measures cases on an engine that does nothing else. Every sequence of every measurement has different tokens.
 class BenchRunner {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `max_step_tokens`: of the options that the engine was loaded with. Error: a vocabulary without ordinary tokens.
+  /// `max_step_tokens`: that of the engine's options. Error: the vocabulary has no ordinary tokens.
   static Result<BenchRunner> create(Engine& engine, int max_step_tokens, const InterruptGuard& guard);
 
-  /// nullopt after Ctrl-C. Errors: the case does not fit into the context or the KV memory.
+  /// Measures a case. nullopt: Ctrl-C. Errors: the case does not fit into the context or the KV memory.
   Result<std::optional<BenchRun>> run(const BenchCase& c);
 
  private:
@@ -72,7 +71,7 @@ class BenchRunner {
   Result<BenchRun> decode(const BenchCase& c);
   Result<void> submit(const BenchCase& c, int own_tokens, int max_tokens);
   bool step();
-  /// A measurement that began when the engine's counts were `before`.
+  /// Ends a measurement that began when the engine's counts were `before`.
   BenchRun finish(Clock::time_point start, const EngineStats& before, double tokens, Work work) const;
   Work prefill_work(const BenchCase& c, int first) const;
   Work decode_work(const BenchCase& c) const;
@@ -81,13 +80,13 @@ class BenchRunner {
   const int max_step_tokens_;
   const InterruptGuard& guard_;
   RandomTokens tokens_;
-  std::vector<Sequence> sequences_;  // of the measurement
+  std::vector<Sequence> sequences_;  // the sequences of the current measurement
   int num_begun_ = 0, num_ended_ = 0;
-  FinishReason failure_ = FinishReason::kNone;  // of one that could not be computed
+  FinishReason failure_ = FinishReason::kNone;  // why a sequence could not be computed
   std::int64_t num_made_ = 0;
 };
 
-/// Tokens that each sequence of a case has in the end at most; prompts are read in steps of `max_step_tokens`.
+/// The most tokens that a sequence of a case ends with; prompts are read in steps of `max_step_tokens`.
 int longest_sequence(const BenchCase& c, int max_step_tokens);
 
 }  // namespace octavo::cli

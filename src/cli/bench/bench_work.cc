@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "base/first_seen.h"
 #include "model/model_work.h"
 
 namespace octavo::cli {
@@ -40,10 +41,10 @@ Work step_work(const ModelInfo& info, std::span<const SequenceRows> sequences, i
     for (const SequenceRows& s : sequences) {
       const auto [first, count] = attending_rows(layers, {s.first_row, s.num_rows}, s.logits ? 1 : 0);
       if (count == 0) continue;
-      const int begin = layers.window == 0 ? 0 : std::max(0, first + 1 - layers.window);
+      const auto begin = static_cast<int>(first_seen(first, layers.window, layers.is_chunked));
       shared_begin = std::min(shared_begin, begin);
       work.bytes += static_cast<double>(layers.kv_bytes) * std::max(0, first + count - std::max(begin, num_shared));
-      work.float_ops += 2 * static_cast<double>(layers.float_multiply_adds) * tokens_seen(first, count, layers.window);
+      work.float_ops += 2 * static_cast<double>(layers.float_multiply_adds) * tokens_seen(layers, {first, count});
     }
     work.bytes += static_cast<double>(layers.kv_bytes) * (num_shared - shared_begin);
   }

@@ -20,9 +20,9 @@ Result<int> chat(const ChatOptions& options, Context& context) {
   OCTAVO_TRY_VOID(check_chat_template(file, options.engine.chat_template));
   EngineOptions engine_options = options.engine;
   engine_options.require_words = true;
-  engine_options.max_sequences = 1;  // its KV memory is no larger than what one conversation can use
+  engine_options.max_sequences = 1;  // no more KV memory than one conversation can use
   OCTAVO_TRY(auto engine, load_engine(std::move(engine_options), file.string(), context));
-  // People know the file's name; the one in the file is often that of a training run.
+  // People know the file's name, while the name in it is often that of a training run.
   ChatSettings settings = options.settings;
   settings.picture_bounds = options.engine.picture_bounds;
   return ChatSession(std::move(settings), model_stem(file), std::move(engine), context).loop();

@@ -28,7 +28,7 @@ std::string trimmed(std::string_view text) {
 
 std::string percent_of(int part, int whole) { return fmt::format("{:.0f} %", whole == 0 ? 0.0 : 100.0 * part / whole); }
 
-/// "97 tokens, 184.2 tokens/s, 31 of 40 drafted, first after 0.21 s; prompt of 240, 93 % of it cached".
+/// A line such as "97 tokens, 184.2 tokens/s, 31 of 40 drafted, first after 0.21 s; prompt of 240, 93 % of it cached".
 std::string figures_of(const Answer& answer, const ModelInfo& info) {
   const RequestStats& stats = answer.stats;
   std::string line = fmt::format("{} tokens", stats.generated_tokens);
@@ -41,7 +41,7 @@ std::string figures_of(const Answer& answer, const ModelInfo& info) {
                             percent_of(stats.cached_tokens, stats.prompt_tokens));
 }
 
-/// The tokens of an answer that belong to its text; nothing where a stop text was cut off, which ends within tokens.
+/// The tokens of an answer that make its text; nothing where a stop text was cut off, as that may end within a token.
 std::optional<std::vector<TokenId>> tokens_of_text(const ModelText& words, std::span<const TokenId> prompt,
                                                    const Answer& answer, bool has_stop_texts) {
   std::vector<TokenId> tokens = answer.tokens;
@@ -59,7 +59,7 @@ std::optional<std::vector<TokenId>> tokens_of_text(const ModelText& words, std::
 
 struct ChatSession::Command {
   std::string name;
-  std::string_view shown;  // with its argument
+  std::string_view shown;  // the command with its argument
   std::string_view help;
   Result<void> (ChatSession::*action)(const std::string& argument);
   bool takes_argument = false;
@@ -104,7 +104,7 @@ ChatSession::ChatSession(ChatSettings settings, std::string title, std::unique_p
       sampling_(resolve_sampling(settings_.sampling, *engine_, context)),
       interactive_(context.in_is_terminal && context.out.is_terminal()),
       conversation_(engine_->text()) {
-  settings_.sampling.seed = sampling_.seed;  // /set changes others and not this one
+  settings_.sampling.seed = sampling_.seed;  // /set may change other settings, not the seed
   conversation_.set_system(settings_.system);
   settings_.reasoning_budget = usable_reasoning_budget(*engine_, settings_.reasoning_budget, context_);
 }
@@ -138,7 +138,8 @@ Result<int> ChatSession::loop() {
   return kDone;
 }
 
-/// A line with an unknown command and more words behind it is a message, unless the command is a slip of a known one.
+/// Takes a command. A line with an unknown command and more words is a message, unless the command looks like a
+/// mistyped one.
 Result<void> ChatSession::take_command(const std::string& line) {
   const std::size_t space = std::min(line.find_first_of(kBlanks), line.size());
   const std::string name = line.substr(0, space), argument = trimmed(line.substr(space));
@@ -158,14 +159,14 @@ Result<void> ChatSession::take_command(const std::string& line) {
   return (this->*command->action)(argument);
 }
 
-/// The message is taken back if there is no room for it.
+/// Answers a message, or takes it back if there is no room for it.
 Result<void> ChatSession::answer(const std::string& question) {
   conversation_.ask(question, std::exchange(pictures_, {}));
   num_regenerated_ = 0;
   return answer_last_turn();
 }
 
-/// Tokens that are left for an answer. Error: none.
+/// The tokens that are left for an answer. Error: none are.
 Result<int> ChatSession::room_for(std::size_t num_prompt_tokens) {
   const int context_size = engine_->info().max_context;
   if (num_prompt_tokens >= to_size(context_size))
@@ -251,7 +252,7 @@ Result<void> ChatSession::regenerate(const std::string&) {
     return {};
   }
   conversation_.drop_answer();
-  ++num_regenerated_;  // another choice of the same request: other draws of the same seed
+  ++num_regenerated_;  // another choice of the same request: other draws with the same seed
   return answer_last_turn();
 }
 

@@ -1,4 +1,5 @@
-// `octavo chat` once the model is loaded: messages are answered, lines that begin with / are commands. The main thread.
+// `octavo chat` once the model is loaded: it answers messages, and performs lines that begin with / as commands. The
+// main thread.
 #pragma once
 
 #include <memory>
@@ -16,20 +17,20 @@ struct ChatSettings {
   SamplingFlags sampling = {};
   std::string system = {};
   std::vector<std::string> stop = {};
-  int max_tokens = 0;         // of an answer; 0: until the model ends it or the context is full
-  int reasoning_budget = -1;  // tokens of an answer's reasoning; -1: any number
+  int max_tokens = 0;         // the most of an answer; 0: until the model ends it or the context is full
+  int reasoning_budget = -1;  // the most of an answer's reasoning; -1: any number
   PictureBounds picture_bounds = {};
 };
 
-/// The commands, a line each, for help.
+/// The commands, one line each, for help.
 std::string chat_commands_help();
 
 class ChatSession {
  public:
-  /// `title`: how the model is called in the greeting.
+  /// `title`: the model's name in the greeting.
   ChatSession(ChatSettings settings, std::string title, std::unique_ptr<Engine> engine, Context& context);
 
-  /// Reads and answers until the input ends or a command leaves; gives the exit code. Errors: the output is closed, no
+  /// Reads and answers until the input ends or a command leaves; gives the exit code. Errors: the output is closed; no
   /// memory.
   Result<int> loop();
 
@@ -57,9 +58,9 @@ class ChatSession {
   Result<void> help(const std::string& argument);
   Result<void> leave(const std::string& argument);
 
-  /// What happened, for somebody at a terminal.
+  /// Prints what happened, for a person at a terminal.
   void say(const std::string& text);
-  /// What is wrong, to standard error.
+  /// Prints what is wrong, to standard error.
   void note(const std::string& text);
 
   ChatSettings settings_;
@@ -70,8 +71,8 @@ class ChatSession {
   const bool interactive_;
   Conversation conversation_;
   std::vector<PictureInput> pictures_ = {};  // for the next message
-  std::uint32_t num_regenerated_ = 0;        // answers to the last question before this one
-  RequestStats last_;                        // of the last answer
+  std::uint32_t num_regenerated_ = 0;        // how many answers to the last question came before this one
+  RequestStats last_;                        // the last answer's
   bool leaves_ = false;
 };
 

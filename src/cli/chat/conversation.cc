@@ -20,7 +20,7 @@ std::string_view without_spaces(std::string_view text) {
   return rest.substr(std::min(rest.find_first_not_of(kSpaces), rest.size()));
 }
 
-/// How many tokens spell the first `num_bytes` bytes; nothing: a token reaches over that place.
+/// How many tokens spell the first `num_bytes` bytes; nothing: a token reaches across that place.
 std::optional<std::size_t> tokens_of_bytes(const ModelText& words, std::span<const TokenId> tokens,
                                            std::size_t num_bytes) {
   std::size_t low = 0, high = tokens.size();
@@ -96,8 +96,8 @@ void Conversation::forget_prompts() {
   pictures_.clear();
 }
 
-/// Takes the pictures of a rendered prompt from its token `kept` on, which is the token `now` of this one. Those before
-/// are known.
+/// Takes the pictures of a rendered prompt from its token `kept` on, which is token `now` of this prompt. Earlier
+/// pictures are known.
 void Conversation::take_pictures(std::vector<PromptPicture> rendered, std::size_t kept, std::size_t now) {
   for (PromptPicture& picture : rendered) {
     if (to_size(picture.first) < kept) continue;
@@ -106,7 +106,7 @@ void Conversation::take_pictures(std::vector<PromptPicture> rendered, std::size_
   }
 }
 
-/// Makes the prompt of `turn` of the one before.
+/// Extends the prompt of the turn before to that of `turn`.
 Result<void> Conversation::extend_to(std::size_t turn) {
   OCTAVO_TRY(ChatPrompt prompt, words_->chat_prompt(messages_before(turn), {}));
   const std::vector<TokenId>& rendered = prompt.tokens;
@@ -131,7 +131,7 @@ Result<void> Conversation::extend_to(std::size_t turn) {
   return {};
 }
 
-/// What was said before the answer of `turn`.
+/// The messages before the answer of `turn`.
 std::vector<ChatMessage> Conversation::messages_before(std::size_t turn) const {
   std::vector<ChatMessage> messages;
   messages.reserve(2 * turn + 2);
@@ -144,15 +144,15 @@ std::vector<ChatMessage> Conversation::messages_before(std::size_t turn) const {
   return messages;
 }
 
-/// The first token of `rendered`, whose text is `text`, behind the answer of `turn`; nothing where the text does not
-/// begin with the prompt and the answer as they were.
+/// The index of the first token of `rendered`, whose text is `text`, after the answer of `turn`; nothing where the text
+/// does not begin with the earlier prompt and the answer.
 std::optional<std::size_t> Conversation::end_of_answer(const ChatTurn& turn, std::span<const TokenId> rendered,
                                                        std::string_view text) const {
   if (!text.starts_with(text_)) return std::nullopt;
   const std::string_view rest = text.substr(text_.size());
-  // With reasoning it is all that was drawn that must be there, marks included.
+  // With reasoning, all that was drawn must be in the text, with its marks.
   const std::string answer = turn.reasoning.empty() ? turn.answer : words_->detokenize(*turn.drawn);
-  // A tokenizer may normalize a text, and a template may trim it.
+  // A tokenizer may normalize a text, and a template may trim it, so the tokens are compared as well.
   const auto plain = words_->tokenize(answer, {.add_special = false, .parse_special = false});
   const std::string normalized = plain ? words_->detokenize(*plain) : answer;
   const std::array<std::string_view, 4> forms = {answer, normalized, without_end_spaces(normalized),

@@ -1,9 +1,9 @@
 // A conversation of `octavo chat`, and the prompt that each of its answers continues.
 //
-// Answers are kept as the tokens that were drawn. The prompt of the next turn is the prompt before, these tokens, and
-// what the chat template puts behind an answer; so all but the new part is found in the prefix cache, whatever tokens
-// the text of an answer would become. Where the template writes earlier turns differently than before (it drops old
-// reasoning, it tells the time), or a token reaches over the end of an answer, the whole is rendered anew. One thread.
+// Answers are kept as the tokens that were drawn. The prompt of the next turn is the last prompt, these tokens, and
+// what the chat template writes after an answer; so the prefix cache has all but the new part, whatever tokens the
+// answer's text would become. The whole is rendered anew where the template writes earlier turns in a new way (it drops
+// old reasoning, it tells the time), or where a token reaches across the end of an answer. One thread.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@ namespace octavo::cli {
 /// A question and its answer.
 struct ChatTurn {
   std::string question = {};
-  std::vector<PictureInput> pictures = {};  // that stand before the question
+  std::vector<PictureInput> pictures = {};  // pictures before the question
   bool is_answered = false;
   std::string answer = {};
-  std::string reasoning = {};  // that came before the answer, or beside it
-  /// Tokens of the answer, without one that only ended it; nothing: only the text is known.
+  std::string reasoning = {};  // reasoning before the answer, or beside it
+  /// The tokens of the answer, without one that only ended it; nothing: only the text is known.
   std::optional<std::vector<TokenId>> drawn = {};
 };
 
@@ -37,24 +37,24 @@ class Conversation {
 
   const std::string& system() const { return system_; }
   std::span<const ChatTurn> turns() const { return turns_; }
-  /// Tokens of the last prompt and of the answer to it.
+  /// How many tokens the last prompt and its answer have.
   std::size_t num_tokens() const;
 
-  /// The system message, of all turns; empty: none.
+  /// Sets the system message of all turns; empty: none.
   void set_system(std::string text);
   void ask(std::string question, std::vector<PictureInput> pictures = {});
   void set_answer(std::string text, std::optional<std::vector<TokenId>> drawn, std::string reasoning = {});
-  /// Takes the last turn's answer back, or the last turn. There must be one.
+  /// Removes the last turn's answer, and the second function the last turn. There must be one.
   void drop_answer();
   void drop_turn();
-  /// All turns are forgotten, or replaced.
+  /// Replaces all turns.
   void replace_turns(std::vector<ChatTurn> turns);
 
-  /// The prompt of the last turn's answer. Errors: what the chat template refuses.
+  /// The prompt for the last turn's answer. Errors: what the chat template refuses.
   Result<ChatPrompt> prompt();
 
  private:
-  /// Lengths of a turn's prompt; prompts of later turns begin with it.
+  /// The lengths of a turn's prompt; prompts of later turns begin with it.
   struct Mark {
     std::size_t num_bytes = 0;
     std::size_t num_tokens = 0;  // 0: the prompt was rendered anew since
@@ -70,11 +70,11 @@ class Conversation {
   std::shared_ptr<const ModelText> words_;
   std::string system_;
   std::vector<ChatTurn> turns_;
-  std::vector<Mark> marks_;  // of the turns whose prompts are known
-  std::string text_;         // of the last one's prompt, as the chat template writes it
+  std::vector<Mark> marks_;  // one for each turn whose prompt is known
+  std::string text_;         // the text of the last of these prompts, as the chat template writes it
   int generation_prompt_tokens_ = 0;
   bool ends_in_reasoning_ = false;
-  std::vector<TokenId> tokens_;  // of that prompt, answers as they were drawn
+  std::vector<TokenId> tokens_;  // the tokens of that prompt, with answers as they were drawn
   std::vector<PromptPicture> pictures_;
   std::vector<std::string> warnings_;
 };

@@ -53,7 +53,7 @@ JsonResult<std::vector<PictureInput>> read_pictures(const JsonCursor& given) {
   return pictures;
 }
 
-/// Takes a message as the next of `saved`. `expected`: its role.
+/// Adds a message to `saved`. `expected`: the role that it must have.
 JsonResult<void> add_message(const JsonCursor& given, std::string_view expected, SavedConversation& saved) {
   OCTAVO_TRY_VOID(given.needed_object("a message"));
   OCTAVO_TRY(const auto role, given["role"].needed_string(expected));
@@ -125,7 +125,7 @@ Result<std::string> read_file(const std::filesystem::path& path) {
   return text;
 }
 
-/// Error: a file is there that has no conversation.
+/// Error: the file exists and is no conversation.
 Result<void> check_replaceable(const std::filesystem::path& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);

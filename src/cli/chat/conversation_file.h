@@ -1,5 +1,5 @@
-// A conversation in a file, for /save and /load of `octavo chat`: JSON with OpenAI's messages, and beside each answer
-// the tokens that were drawn.
+// A conversation in a file, for /save and /load of `octavo chat`: JSON with OpenAI's messages, where each answer also
+// has the tokens that were drawn.
 //
 //     {"octavo_conversation": 1, "model": "smollm2", "messages": [{"role": "system", "content": "Be brief."},
 //      {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!", "tokens": [19556, 17]}]}
@@ -26,16 +26,17 @@ struct SavedConversation {
   std::vector<ChatTurn> turns = {};
 };
 
-/// Errors: no JSON of that form, with the field; too large. A system message may come first, then questions and answers
-/// in turn, the last an answer. Tokens are not compared with any vocabulary.
+/// Reads a conversation. Errors: it is not JSON of that form, with the field; it is too large. A system message may
+/// come first, then questions and answers alternate, and an answer is last. Tokens are not compared with any
+/// vocabulary.
 Result<SavedConversation> parse_conversation(std::string_view text);
 std::string conversation_to_json(const Conversation& conversation, std::string_view model);
 
-/// Errors name the file. Tokens that do not spell their answer in `words` are left out: another model has drawn them,
-/// or somebody has changed the text.
+/// Loads a file. Errors name it. Tokens that do not spell their answer in `words` are dropped: another model has drawn
+/// them, or somebody has changed the text.
 Result<SavedConversation> load_conversation(const std::filesystem::path& path, const ModelText& words);
-/// Saves into a new file, or in place of one that has a conversation; any other file is refused. Readers see the old
-/// contents or the new ones.
+/// Saves to a new file, or over one that is a conversation; any other file is refused. Readers see the old contents or
+/// the new ones.
 Result<void> save_conversation(const std::filesystem::path& path, const Conversation& conversation,
                                std::string_view model);
 

@@ -21,9 +21,9 @@ constexpr std::string_view kFilesSay = "positions are the model file's own";
 constexpr std::string_view kPerRequest = "a request asks for it by a field of its own";
 constexpr std::string_view kNoTools = "the server runs no tools itself";
 
-// clang-format off: a row is a line
+// clang-format off: each row is one line
 constexpr LlamaArgument kArguments[] = {
-    // The model
+    // The model.
     {"-m,--model", "LLAMA_ARG_MODEL", "FILE", kCombined, "the model's file, with or without .gguf at its end"},
     {"-hf,-hfr,--hf-repo", "LLAMA_ARG_HF_REPO", "ORG/REPO[:TYPE]", kCombined, "a model of the hub, fetched if it is not there"},
     {"-hff,--hf-file", "LLAMA_ARG_HF_FILE", "FILE", kCombined, "the file of it"},
@@ -60,7 +60,7 @@ constexpr LlamaArgument kArguments[] = {
     {"--pooling", "LLAMA_ARG_POOLING", "KIND", kOption, "--pooling"},
     {"--embd-normalize", "", "N", kOption, "--embd-normalize"},
 
-    // Context and memory
+    // Context and memory.
     {"-c,--ctx-size", "LLAMA_ARG_CTX_SIZE", "N", kCombined, "tokens of all -np requests together, of one with --kv-unified; 0: the model's own"},
     {"-np,--parallel", "LLAMA_ARG_N_PARALLEL", "N", kCombined, "answers that advance at once; -1: 256"},
     {"-kvu,--kv-unified", "LLAMA_ARG_KV_UNIFIED", "", kCombined, "one request may have all of -c; so without -np"},
@@ -96,7 +96,7 @@ constexpr LlamaArgument kArguments[] = {
     {"--check-tensors", "", "", kIgnored, "sizes are always checked, values are not"},
     {"--sleep-idle-seconds", "", "SECONDS", kOption, "--idle-unload", "-1"},
 
-    // Computing
+    // Computing.
     {"-t,--threads", "LLAMA_ARG_THREADS", "N", kOption, "--threads", "-1|0"},
     {"-tb,--threads-batch", "", "N", kIgnored, "all steps are computed by -t threads", "-1"},
     {"-b,--batch-size", "LLAMA_ARG_BATCH", "N", kCombined, "where it is below -ub: as --chunk"},
@@ -163,7 +163,7 @@ constexpr LlamaArgument kArguments[] = {
     {"-lcs,--lookup-cache-static", "", "FILE", kIgnored, kNoDrafts},
     {"-lcd,--lookup-cache-dynamic", "", "FILE", kIgnored, kNoDrafts},
 
-    // Answers
+    // Answers.
     {"--jinja", "LLAMA_ARG_JINJA", "", kBuiltIn, "templates are Jinja"},
     {"--no-jinja", "LLAMA_ARG_NO_JINJA", "", kIgnored, "templates are Jinja, those with a name too"},
     {"--chat-template", "LLAMA_ARG_CHAT_TEMPLATE", "TEMPLATE", kCombined, "the name of a template, or the text of one in Jinja"},
@@ -220,7 +220,7 @@ constexpr LlamaArgument kArguments[] = {
     {"-e,--escape", "", "", kIgnored, "texts of arguments are taken as they are"},
     {"--no-escape", "", "", kBuiltIn, "texts of arguments are taken as they are"},
 
-    // The server
+    // The server.
     {"--host", "LLAMA_ARG_HOST", "ADDRESS", kOption, "--host"},
     {"--port", "LLAMA_ARG_PORT", "N", kOption, "--port"},
     {"--reuse-port", "LLAMA_ARG_REUSE_PORT", "", kIgnored, "a port has one server"},
@@ -252,7 +252,7 @@ constexpr LlamaArgument kArguments[] = {
     {"--ui-mcp-proxy,--webui-mcp-proxy", "LLAMA_ARG_UI_MCP_PROXY", "", kRefused, kNoTools},
     {"--no-ui-mcp-proxy,--no-webui-mcp-proxy", "LLAMA_ARG_NO_UI_MCP_PROXY", "", kBuiltIn, kNoTools},
 
-    // What it says
+    // What it prints.
     {"-lv,--verbosity,--log-verbosity", "LLAMA_ARG_LOG_VERBOSITY", "N", kCombined, "0 and 1: errors, 2: warnings, 3 and 4: info, from 5 on: all"},
     {"-v,--verbose,--log-verbose", "", "", kCombined, "all"},
     {"--log-disable", "", "", kCombined, "no log"},
@@ -271,7 +271,7 @@ constexpr LlamaArgument kArguments[] = {
 };
 // clang-format on
 
-/// Calls `take` with each part of a list.
+/// Calls `take` with each part of a list that `separator` divides.
 template <class Take>
 void for_each_part(std::string_view list, char separator, const Take& take) {
   while (!list.empty()) {

@@ -1,7 +1,7 @@
-// The arguments of llama.cpp's server, and what becomes of each here: a table with one row each. Names, variables and
-// the number of values are llama.cpp's (common/arg.cpp; tools/server/README.md lists them).
+// The arguments of llama.cpp's server, and what becomes of each: a table with one row each. Names, variables and
+// numbers of values are llama.cpp's (common/arg.cpp; tools/server/README.md lists them).
 //
-// Constants; any thread. translate_llama_arguments() (llama_translator.h) goes through them.
+// Constants; any thread. translate_llama_arguments() (llama_translator.h) reads them.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 namespace octavo::cli {
 
 enum class LlamaFate : std::uint8_t {
-  kOption,    // its value is that of an option of `octavo serve`
-  kCombined,  // the translator makes options of it, with its value or with other arguments
-  kBuiltIn,   // it asks for what is so here anyway
-  kIgnored,   // it changes no answer: one line says why it has no effect
-  kRefused,   // it would change answers, or what is served, and is not there
-  kAction,    // it asks for a text on standard output, and no server
+  kOption,    // its value becomes that of an option of `octavo serve`
+  kCombined,  // the translator makes options of its value, perhaps together with other arguments
+  kBuiltIn,   // it asks for what Octavo always does
+  kIgnored,   // it changes no answer: a line says why it has no effect
+  kRefused,   // it would change answers, or what is served, and Octavo does not have it
+  kAction,    // it asks for a text on standard output instead of a server
 };
 
 struct LlamaArgument {
-  std::string_view names;     // separated by commas
-  std::string_view variable;  // of the environment; empty: none
-  std::string_view value;     // its name in help; N: an integer; empty: a flag
+  std::string_view names;     // names with commas between them
+  std::string_view variable;  // an environment variable; empty: there is none
+  std::string_view value;     // the value's name in help; N: an integer; empty: it is a flag
   LlamaFate fate;
-  std::string_view text;           // the option of kOption; else what it does here, or why it does not
-  std::string_view harmless = {};  // values between bars that ask for what is so here: they are taken without a word
+  std::string_view text;           // for kOption the option; else what it does here, or why it does nothing
+  std::string_view harmless = {};  // values, divided by bars, that ask for what Octavo does anyway
 
   bool is_flag() const { return value.empty(); }
-  /// A flag that says no, whose variable means so by being there.
+  /// Whether it is a flag that turns something off; its variable does so by being set, to whatever value.
   bool is_negative() const { return variable.starts_with("LLAMA_ARG_NO_"); }
   std::string_view first_name() const { return names.substr(0, names.find(',')); }
   bool has_name(std::string_view name) const;
@@ -38,13 +38,14 @@ struct LlamaArgument {
 };
 
 std::span<const LlamaArgument> llama_arguments();
-/// Null: llama.cpp's server has no such argument. It takes underscores for the dashes of long names, and so does this.
+/// The row of this name; null: llama.cpp's server has no such argument. Long names may have underscores for dashes, as
+/// there.
 const LlamaArgument* find_llama_argument(std::string_view name);
-/// The argument that says the opposite of a flag, as --no-slots of --slots; null: there is none.
+/// The row that says the opposite of a flag, such as --no-slots for --slots; null: there is none.
 const LlamaArgument* opposite_of(const LlamaArgument& argument);
-/// All names, in the table's order.
+/// All names, in the order of the table.
 std::vector<std::string> llama_argument_names();
-/// The table for a person: what is taken, what has no effect, what is refused.
+/// The table as help: what is taken, what has no effect, what is refused.
 std::string llama_arguments_help();
 
 }  // namespace octavo::cli

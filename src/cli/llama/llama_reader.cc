@@ -36,7 +36,7 @@ class Reader {
   bool has_words_ = false;
 };
 
-/// A name that both have is Octavo's in Octavo's dialect.
+/// The row of a name. In Octavo's dialect, a name that both programs have is Octavo's.
 const LlamaArgument* Reader::find_row(std::string_view name) const {
   if (dialect_ == Dialect::kLlamaServer) return find_llama_argument(name);
   if (serve_.find_option(name) != nullptr) return nullptr;
@@ -51,7 +51,8 @@ std::unexpected<Error> Reader::unknown(const std::string& name) const {
   return fail("there is no argument {}{}; known are {}", name, hint, fmt::join(known, " "));
 }
 
-/// The last of a flag and its opposite counts, and the last value of an argument; names and keys add up.
+/// Takes a given argument. Of a flag and its opposite the last one counts, as does the last value of an argument; names
+/// and keys add up.
 Result<void> Reader::give(GivenArgument given) {
   const LlamaArgument& row = *given.row;
   constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
@@ -70,7 +71,7 @@ Result<void> Reader::give(GivenArgument given) {
   return {};
 }
 
-/// An option or a word of Octavo's, and its value.
+/// Reads an option of Octavo, with its value, or a word.
 Result<void> Reader::read_own(const std::string& arg, std::span<const std::string>& rest) {
   const std::size_t equals = std::min(arg.find('='), arg.size());
   const Option* option = serve_.find_option(arg.substr(0, equals));
@@ -121,7 +122,7 @@ Result<void> Reader::read(std::span<const std::string> args) {
   return {};
 }
 
-/// Something on the command line says what the row's variable would.
+/// Whether something on the command line goes before the row's variable.
 bool Reader::is_overridden(const LlamaArgument& row) const {
   constexpr std::string_view kModelNames[] = {"--model", "--hf-repo", "--models-dir"};
   const auto is_given = [&](const LlamaArgument* other) {

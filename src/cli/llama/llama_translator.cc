@@ -21,11 +21,11 @@ using Action = LlamaTranslation::Action;
 
 constexpr int kMaxInt = std::numeric_limits<int>::max();
 constexpr int kMaxSequences = 4096;
-constexpr int kMaxStep = 1 << 16;    // tokens
-constexpr int kUsualStep = 512;      // of -ub and of --chunk, where nobody says otherwise
-constexpr int kMaxSeconds = 86'400;  // of times of `octavo serve`
+constexpr int kMaxStep = 1 << 16;    // in tokens
+constexpr int kUsualStep = 512;      // the default of -ub and of --chunk
+constexpr int kMaxSeconds = 86'400;  // the limit of times in `octavo serve`
 
-/// A value of --spec-type, and the one of --draft that it is taken as.
+/// A value of --spec-type, and the value of --draft that it becomes.
 struct DraftType {
   std::string_view name;
   std::string_view mode;
@@ -70,7 +70,7 @@ class Translator {
   LlamaTranslation made_;
 };
 
-/// An option of Octavo's that is given by its own name goes first.
+/// Passes an option on, unless it is given under Octavo's own name.
 void Translator::pass(std::string_view option, std::string_view value) {
   const auto own = std::ranges::find_if(line_.own_options, [&](const Option* o) { return o->has_name(option); });
   if (own != line_.own_options.end() && !(*own)->is_repeatable()) return;
@@ -119,7 +119,7 @@ Result<void> Translator::combine_model() {
   if (file != nullptr && repo != nullptr) return fail("found {} and {}, expected one model", file->name, repo->name);
   if (hub_file != nullptr && repo == nullptr) return fail("{} needs -hf ORG/REPO", hub_file->name);
   if (file != nullptr) {
-    // It is a file's there, and never the name of a model.
+    // There, --model is always a file, and never a model's name.
     const bool is_plain = !file->value.starts_with('/') && !file->value.starts_with('.');
     pass("--model", (is_plain ? "./" : "") + file->value);
   }
@@ -133,7 +133,7 @@ Result<void> Translator::combine_model() {
 
 void Translator::combine_projector() {
   const GivenArgument *projector = find("--mmproj"), *address = find("--mmproj-url");
-  if (find("--no-mmproj") != nullptr) return;  // which llama-server heeds first
+  if (find("--no-mmproj") != nullptr) return;  // llama-server heeds it first
   if (projector == nullptr) {
     if (address != nullptr) pass("--mmproj", address->value);
     return;
@@ -156,7 +156,7 @@ Result<void> Translator::combine_context() {
   OCTAVO_TRY(const auto own_part, line_.integer("--kv-unified-per-slot", 1, kMaxInt));
   OCTAVO_TRY(const auto given_parallel, line_.integer("--parallel", -1, kMaxSequences));
   const int tokens = given_tokens.value_or(0);                   // 0: the model's own
-  const int parallel = std::max(given_parallel.value_or(0), 0);  // 0: as many as there are by default
+  const int parallel = std::max(given_parallel.value_or(0), 0);  // 0: the default
   if (parallel > 0) pass("--max-sequences", fmt::format("{}", parallel));
   const bool is_parted = parallel > 0 && find("--kv-unified") == nullptr;
   int context = is_parted ? tokens / parallel : tokens;
@@ -183,14 +183,14 @@ Result<void> Translator::combine_kv_type() {
                   fmt::join(kCoarser, ", "));
     if (is_coarser)
       made_.notes.push_back(fmt::format("{} {} is taken as q8_0, the coarsest type here", given->name, type));
-    // A type that nobody names is f16, which bf16 beside it is as fine as.
+    // A type that is not given is f16, which is as fine as bf16 in the other place.
     if (!is_coarser) finest = std::max(finest, known - std::begin(kTypes));
   }
   pass("--kv-type", kTypes[finest]);
   return {};
 }
 
-/// A folder of its own in that folder, which others may read.
+/// Makes a folder of its own in the given one, which others may read.
 void Translator::combine_store() {
   if (const GivenArgument* folder = find("--slot-save-path"))
     pass("--kv-store", (std::filesystem::path(folder->value) / "octavo").string());
@@ -204,7 +204,7 @@ Result<void> Translator::combine_step() {
   return {};
 }
 
-/// Layers that are asked for go to a card where one is there, as llama-server has it.
+/// Puts layers that are asked for on a card where there is one, as llama-server does.
 Result<void> Translator::combine_device() {
   const GivenArgument *device = find("--device"), *layers = find("--gpu-layers");
   if (device != nullptr && device->value != "none" && device->value != "CUDA0")
@@ -264,8 +264,8 @@ Result<void> Translator::combine_network() {
   return {};
 }
 
-/// --draft for the names of --spec-type between commas: where they are of several modes, that which chooses. `file`: a
-/// head or an assistant; null: none.
+/// Makes --draft of the names of --spec-type, which have commas between them: where they are of several modes, the one
+/// that chooses. `file`: a draft head or an assistant; null: none.
 Result<void> Translator::combine_draft_types(const GivenArgument& types, const GivenArgument* file) {
   std::string_view mode = "off", rest = types.value;
   while (true) {
@@ -337,7 +337,7 @@ Result<LlamaTranslation> Translator::translate() {
   OCTAVO_TRY_VOID(combine_drafts());
   OCTAVO_TRY_VOID(combine_network());
   OCTAVO_TRY_VOID(combine_log());
-  made_.args.insert(made_.args.end(), line_.own.begin(), line_.own.end());  // last, as "--" may stand among them
+  made_.args.insert(made_.args.end(), line_.own.begin(), line_.own.end());  // last, as "--" may be among them
   return std::move(made_);
 }
 

@@ -1,7 +1,7 @@
-// A command line of llama.cpp's server as arguments of `octavo serve`. The rows of llama_arguments.h say what becomes
-// of each argument.
+// Translates a command line of llama.cpp's server into arguments of `octavo serve`. The rows of llama_arguments.h say
+// what becomes of each argument.
 //
-// A free function; one thread. It looks at files only to compare that of --mmproj with the model's.
+// A free function; one thread. It reads files only to compare that of --mmproj with the model's.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct LlamaTranslation {
   enum class Action : std::uint8_t { kServe, kHelp, kVersion, kListDevices };
 
   Action action = Action::kServe;
-  std::vector<std::string> args = {};   // of `octavo serve`
+  std::vector<std::string> args = {};   // for `octavo serve`
   std::vector<std::string> notes = {};  // a line for each argument without effect
 };
 

@@ -1,4 +1,4 @@
-// The options of `octavo serve` about answers to requests that say nothing of the kind.
+// The options of `octavo serve` for answers to requests that leave them out.
 //
 // Used by the thread that reads the command line.
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace octavo::cli {
 
-/// --max-tokens, --reasoning-budget, --reasoning-format, --chat-template-kwargs, --reasoning-effort and --seed.
-/// `models` outlives the command.
+/// Adds --max-tokens, --reasoning-budget, --reasoning-format, --chat-template-kwargs, --reasoning-effort and --seed.
+/// `requests` must outlive the command.
 void add_answer_default_options(Command& command, RequestPolicy& requests);
 
 }  // namespace octavo::cli

@@ -8,7 +8,7 @@
 namespace octavo::cli {
 namespace {
 
-/// CLI11 takes "--host=" for an option whose value is the next argument; here it is an empty value.
+/// The arguments in a form in which "--host=" has an empty value; CLI11 would take the next argument as its value.
 std::vector<std::string> with_empty_values(std::span<const std::string> args, Command& command) {
   std::vector<std::string> out;
   for (const std::string& arg : args) {
@@ -38,7 +38,7 @@ Result<std::vector<std::string>> split_arguments(std::span<const std::string> ar
   std::vector<std::pair<Option*, const CLI::Option*>> rows;
   for (Option& option : command.options()) {
     CLI::Option* row = app.add_option(joined_names(option), accept, "");
-    // A flag takes no value but one after "="; of values that are given several times none is dropped.
+    // A flag takes no value but one after "="; where values are given several times, none is dropped.
     row->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->expected(option.is_flag() ? 0 : 1);
     rows.emplace_back(&option, row);
   }

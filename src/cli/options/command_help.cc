@@ -6,9 +6,9 @@ namespace octavo::cli {
 namespace {
 
 constexpr std::size_t kWidth = 80;
-constexpr std::size_t kIndent = 28;  // of descriptions
+constexpr std::size_t kIndent = 28;  // the column of descriptions
 
-/// Appends `text`, which may have several paragraphs, from column kIndent on; the line is at `column`.
+/// Appends `text`, which may have several paragraphs, from column kIndent on; the line is at column `column` now.
 void append_description(std::string_view text, std::size_t column, std::string& out) {
   if (column + 2 > kIndent) {
     out += '\n';
@@ -36,7 +36,7 @@ void append_description(std::string_view text, std::size_t column, std::string& 
 void append_option(const Option& option, std::string& out) {
   std::string names;
   for (const std::string& name : option.names()) names += (names.empty() ? "" : ", ") + name;
-  // Long names stand below each other, also where there is no short one.
+  // Long names are aligned, also where there is no short name.
   std::string line = (names.starts_with("--") ? "      " : "  ") + names;
   if (!option.is_flag()) line += ' ' + option.type();
   out += line;

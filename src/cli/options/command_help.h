@@ -1,4 +1,4 @@
-// Help, written from the tables: lines of at most 80 columns, options in groups.
+// Help, made from the tables: lines of at most 80 columns, options in groups.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace octavo::cli {
 
-/// The commands, and where to begin.
+/// The help of the program: its commands, and how to begin.
 std::string help_of(Program& program);
-/// A command: its options in their groups, then its footer.
+/// The help of a command: its options in groups, then its footer.
 std::string help_of(const Command& command);
 
 }  // namespace octavo::cli

@@ -17,7 +17,7 @@ std::optional<bool> parse_switch(std::string_view text) {
   return std::nullopt;
 }
 
-/// For a flag: `set` is told whether it is on or off.
+/// The function for a flag: `set` gets whether it is on or off.
 Option::Take take_switch(std::function<void(bool)> set) {
   return [set = std::move(set)](const std::string& text) -> Result<void> {
     const auto on = parse_switch(text);

@@ -1,6 +1,6 @@
-// The table of the program's commands and options: their names, values and explanations. Each command fills it in
-// (commands.h), the parser reads it (command_parser.h), and help is written from it (command_help.h). Owned by
-// run_cli(); one thread.
+// The table of the program's commands and options: their names, values and explanations. Each command adds to it
+// (commands.h), the parser reads it (command_parser.h), and help is made from it (command_help.h). Owned by run_cli();
+// one thread.
 #pragma once
 
 #include <deque>
@@ -15,37 +15,37 @@
 
 namespace octavo::cli {
 
-/// One row of a command's table: an option that takes a value, or a flag.
+/// A row of a command's table: an option with a value, or a flag.
 class Option {
  public:
-  /// Takes a value as it was written, or says what is wrong with it. A flag is given "true" or "false".
+  /// Takes a value as it was written, or returns what is wrong with it. A flag gets "true" or "false".
   using Take = std::function<Result<void>(const std::string& text)>;
-  /// Says what is wrong with a value; empty: nothing.
+  /// Returns what is wrong with a value; empty: nothing is.
   using Check = std::function<std::string(const std::string& text)>;
 
-  /// `names`: separated by commas, such as "-n,--max-tokens".
+  /// `names` have commas between them, such as "-n,--max-tokens".
   Option(std::string_view names, Take take, std::string_view description);
 
-  /// The name of the value in help, such as FILE; an option without such a name is a flag.
+  /// Sets the name of the value in help, such as FILE; an option without such a name is a flag.
   Option* type_name(std::string_view name);
   Option* check(Check check);
-  /// May be given several times. Other options are given once.
+  /// Allows several values. Other options take one.
   Option* repeatable();
   Option* required();
-  /// A section of a file of options that is about one model may have it too.
+  /// Allows the option in sections of a file of options that are about one model.
   Option* per_model();
-  /// Only a server reads it: it says nothing of a model or its requests.
+  /// Marks an option that only a server reads: it is not about a model or its requests.
   Option* of_servers();
   Option* needs(const Option* other);
   Option* excludes(const Option* other);
 
-  /// A value from the arguments; it is looked at by take_given().
+  /// Adds a value from the arguments; take_given() checks it.
   void give(std::string text) { given_.push_back(std::move(text)); }
-  /// Values from a file of options.
+  /// Adds values from a file of options.
   void give_from_file(std::vector<std::string> texts);
-  /// Checks and takes what was given. Error: a wrong value, or too many; begins with the option's name.
+  /// Checks and takes the given values. Error: a wrong value, or too many; it begins with the option's name.
   Result<void> take_given() const;
-  /// Error: an option is missing that is required or needed, or one is there that is excluded.
+  /// Checks which options are given together. Errors: a required or needed one is missing; an excluded one is there.
   Result<void> check_company() const;
 
   std::size_t count() const { return given_.size(); }
@@ -54,7 +54,7 @@ class Option {
   bool is_repeatable() const { return repeatable_; }
   bool is_per_model() const { return per_model_; }
   bool is_of_servers() const { return of_servers_; }
-  /// The first long name: "--max-tokens".
+  /// The first long name, such as "--max-tokens".
   const std::string& name() const;
   bool has_name(std::string_view name) const;
   const std::vector<std::string>& names() const { return names_; }
@@ -76,10 +76,10 @@ class Option {
   std::vector<std::string> given_;
 };
 
-/// A command with its table. References that are given to its functions must live until its action has run.
+/// A command with its table. References in its functions must live until its action has run.
 class Command {
  public:
-  /// Options that help lists together.
+  /// The options that help lists together.
   struct Group {
     std::string title;
     std::vector<const Option*> options = {};
@@ -92,20 +92,21 @@ class Command {
   /// Options that are added from here on belong to the group with this title.
   void group(std::string_view title);
   Option* add_option(std::string_view names, std::string& value, std::string_view description);
-  /// One that may be given several times.
+  /// Adds an option that may be given several times.
   Option* add_option(std::string_view names, std::vector<std::string>& values, std::string_view description);
   Option* add_option_function(std::string_view names, Option::Take take, std::string_view description);
   Option* add_flag(std::string_view names, bool& value, std::string_view description);
-  /// `on_given` is called if the flag is given, and not with "=false".
+  /// `on_given` is called if the flag is given, unless with "=false".
   Option* add_flag_callback(std::string_view names, std::function<void()> on_given, std::string_view description);
 
-  /// Lets words stand beside the options; help shows them as `shown`, such as "[MODEL.gguf] [PROMPT...]".
+  /// Allows words besides options; help shows them as `shown`, such as "[MODEL.gguf] [PROMPT...]".
   void accept_words(std::string_view shown) { words_shown_ = shown; }
-  /// Text below the options.
+  /// Sets the text below the options.
   void footer(std::string_view text) { footer_ = text; }
-  /// Adds a look at what several options and the words say together, once all are taken. An error is wrong usage.
+  /// Adds a check of several options and words together, which is made once all are taken. An error is wrong usage.
   void on_parsed(std::function<Result<void>()> check) { checks_.push_back(std::move(check)); }
-  /// Lets others' arguments stand among the command's own: what it gives is read in their place. Error: wrong usage.
+  /// Allows arguments of another program among the command's own: the function's result is read in their place. Error:
+  /// wrong usage.
   void rewrite(std::function<Result<std::vector<std::string>>(std::span<const std::string>)> arguments) {
     rewrite_ = std::move(arguments);
   }
@@ -122,14 +123,14 @@ class Command {
   std::vector<std::string> option_names() const;
   std::vector<std::string>& words() { return words_; }
   Result<std::vector<std::string>> rewritten(std::span<const std::string> args) const;
-  /// Takes all that was given to the options, then makes the checks. Error: wrong usage.
+  /// Takes all values of the options, then makes the checks. Error: wrong usage.
   Result<void> take_given();
-  /// The result of the action; an exception is an error.
+  /// Runs the action and gives its result; an exception becomes an error.
   Result<int> perform() const;
 
  private:
   std::string name_, summary_, words_shown_, footer_;
-  std::deque<Option> options_;  // their addresses stay
+  std::deque<Option> options_;  // a deque, as addresses must stay the same
   std::vector<Group> groups_;
   std::size_t group_ = 0;
   std::vector<std::string> words_;
@@ -138,7 +139,7 @@ class Command {
   Action action_;
 };
 
-/// The program: its commands, in the order in which help lists them.
+/// The program: its commands, in the order of help.
 class Program {
  public:
   Command& add_command(std::string_view name, std::string_view summary) {
@@ -148,7 +149,7 @@ class Program {
   Command* find_command(std::string_view name);
 
  private:
-  std::deque<Command> commands_;  // their addresses stay
+  std::deque<Command> commands_;  // a deque, as addresses must stay the same
 };
 
 }  // namespace octavo::cli

@@ -14,11 +14,11 @@ Result<void> apply_entry(Command& command, const FileEntry& entry) {
     for (const Option& known : command.options()) names.push_back(known.name().substr(2));
     return fail("there is no such option{}", did_you_mean(entry.name, names));
   }
-  // Wrong in the file, also where the command line goes first.
+  // This is wrong in the file even where the command line goes before it.
   if (!option->is_repeatable() && entry.values.size() != 1)
     return fail("found {} values, expected 1", entry.values.size());
   if (option->is_from_file()) return fail("found it a second time, as one option has several names");
-  if (option->count() > 0) return {};  // the command line's
+  if (option->count() > 0) return {};  // the command line goes before the file
   option->give_from_file(entry.values);
   return option->take_given();
 }

@@ -1,4 +1,4 @@
-// Options of a command from a file, by the same names as on the command line.
+// Reads options of a command from a file, where they have the same names as on the command line.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@
 
 namespace octavo::cli {
 
-/// --config FILE: lines such as `port = 8080`, `model = "model.gguf"`, `no-repack = true`; # begins a comment. The
-/// command line goes before it. A name that the command does not have is wrong usage, like a wrong value. Add it after
-/// the command's other options. `on_path`: is told the file's path. Names in sections that begin as `others` does
-/// (empty: none) are somebody else's to read.
+/// Adds --config FILE, after the command's other options: a file of lines such as `port = 8080`, `model =
+/// "model.gguf"`, `no-repack = true`; # begins a comment. The command line goes before it. An unknown name is wrong
+/// usage, as is a wrong value. `on_path` gets the file's path. Sections whose names begin with `others` (empty: none)
+/// are read elsewhere.
 void add_config_option(Command& command, std::function<void(const std::string& path)> on_path = {},
                        std::string_view others = {});
 
-/// Gives an option of `command` what an entry of a file has for it. Errors: there is no such option; a wrong value.
+/// Gives an option of `command` the values of a file's entry. Errors: there is no such option; a wrong value.
 Result<void> apply_entry(Command& command, const FileEntry& entry);
 
 }  // namespace octavo::cli

@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kDefaultModel = "octavo/models/SmolLM2-135M-Instruct.Q4_1.gguf";
 
-/// scripts/setup of the source tree that the program was built in, if it is still there: the program lies a few folders
-/// below it. An installed program has none.
+/// The script scripts/setup of the source tree in which the program was built, if that exists: the program is a few
+/// folders below it. An installed program has none.
 fs::path find_setup_script(const fs::path& program) {
   std::error_code ignored;
   fs::path folder = program.parent_path();
@@ -43,7 +43,7 @@ Result<fs::path> default_model(const Context& context) {
       path.string(), path.filename().string());
 }
 
-/// The one model that a part of its name means. Error: none, or several.
+/// The one model whose name has `named` as a part. Error: there are none, or several.
 Result<fs::path> only_model(const std::string& named, const std::vector<hub::LocalModel>& models,
                             const std::vector<const hub::LocalModel*>& found, const Context& context) {
   if (found.size() > 1) return fail("{}: several models here have this in their names: {}", named, names_of(found));
@@ -60,7 +60,7 @@ Result<fs::path> only_model(const std::string& named, const std::vector<hub::Loc
   return path;
 }
 
-/// Calls `pull` with events that are shown.
+/// Calls `pull` with events that are shown to the user.
 template <class Pull>
 Result<fs::path> pull_shown(const Context& context, const std::stop_token& stop, const Pull& pull) {
   TransferBar bar(context.err);
@@ -75,7 +75,7 @@ Result<fs::path> pull_shown(const Context& context, const std::stop_token& stop,
   return pull(events);
 }
 
-/// A file that has a draft head, or is an assistant.
+/// Whether a file has a draft head, or is an assistant.
 bool may_draft(const fs::path& path) {
   const auto source = open_model(path);
   if (!source) return false;

@@ -1,4 +1,4 @@
-// The file of the model that a user names: a path, a name on the hub, or nothing.
+// Finds the file of the model that a user means by a path, a name on the hub, or nothing.
 #pragma once
 
 #include <filesystem>
@@ -16,37 +16,36 @@
 
 namespace octavo::cli {
 
-/// The model to use: the file of this name; ORG/REPO[:TYPE] from the hub's cache, or else fetched, which a line says;
-/// the only model on this machine whose name has this as a part, which a line says; or without a name the default
-/// model. Errors: the default model is not there, or nobody says where; what the hub answered; no or several models of
-/// that name, with those there are; a stop was asked for while it was fetched.
-/// `kind`: what is fetched with it.
+/// The model to use: the file of this name; ORG/REPO[:TYPE], from the hub's cache or fetched, of which a line tells;
+/// the only model on this machine with this as a part of its name, of which a line tells; for an empty name the default
+/// model. Errors: the default model is not there, or nobody knows where; those of the hub; no or several models of that
+/// name, with those there are; a stop during a fetch. `kind`: what is fetched with it.
 Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context,
                                             const std::stop_token& stop = {},
                                             hub::PullKind kind = hub::PullKind::kModel);
 
-/// What is fetched with a model that generates text: its encoder of pictures, unless the options leave it out or name
-/// another.
+/// What is fetched with a model that generates text: its encoder of pictures, too, unless the options exclude it or
+/// name another.
 hub::PullKind model_to_talk_to(const EngineOptions& options);
 
-/// The draft file of a name: a file; or ORG/REPO[:TYPE] from the hub's cache, or else fetched. Errors: those of a
-/// model.
+/// The draft file of a name: a file; or ORG/REPO[:TYPE], from the hub's cache or fetched. Errors: those of
+/// resolve_model().
 Result<std::filesystem::path> resolve_draft(const std::string& named, const Context& context,
                                             const std::stop_token& stop = {});
-/// The encoder of pictures of a name: a file or a folder; or ORG/REPO[:TYPE], or a file's address on the hub, from its
-/// cache, or else fetched. Errors: those of a model; another address.
+/// The encoder of pictures of a name: a file or a folder; or ORG/REPO[:TYPE], or a file's address on the hub, from the
+/// hub's cache or fetched. Errors: those of resolve_model(); another address.
 Result<std::filesystem::path> resolve_encoder(const std::string& named, const Context& context,
                                               const std::stop_token& stop = {});
-/// The draft file that lies beside a model whose own file has no draft head, which a line says. None: there is none.
+/// The draft file beside a model whose own file has no draft head; a line tells of it. None: there is none.
 std::optional<std::filesystem::path> find_draft_beside(const std::filesystem::path& model, const Context& context);
 
-/// Fetches what a name stands for, with a bar on a terminal and a line for what happens.
+/// Fetches a model by its name, with a progress bar on a terminal and a line for each event.
 Result<std::filesystem::path> pull_model(const hub::ModelRef& ref, const Context& context,
                                          const std::stop_token& stop = {}, hub::PullKind kind = hub::PullKind::kModel);
-/// Fetches the file at an address, likewise.
+/// Fetches the file at an address in the same way.
 Result<std::filesystem::path> pull_url(const std::string& url, const std::string& sha256, const Context& context);
 
-/// The first of some models' names, for a message; empty: there are none.
+/// The first names of some models, for a message; empty: there are none.
 std::string names_of(const std::vector<const hub::LocalModel*>& models);
 
 }  // namespace octavo::cli

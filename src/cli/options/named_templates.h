@@ -1,4 +1,4 @@
-// Chat templates that have names, as llama.cpp's server knows them: the formats of families, in Jinja.
+// Chat templates that have names, the same as in llama.cpp's server: the formats of families, in Jinja.
 //
 // Constants; any thread.
 #pragma once
@@ -9,11 +9,11 @@
 
 namespace octavo::cli {
 
-/// None: there is no template of that name.
+/// The template of this name. None: there is none.
 std::optional<std::string_view> named_chat_template(std::string_view name);
 std::vector<std::string_view> named_chat_templates();
 
-/// Whether a value is the text of a template, rather than the name of one or of a file.
+/// Whether a value is a template's text, rather than the name of a template or a file.
 bool is_template_text(std::string_view text);
 
 }  // namespace octavo::cli

@@ -5,7 +5,7 @@
 namespace octavo::cli {
 namespace {
 
-constexpr std::size_t kLongestWord = 64;  // longer ones are no slip of the finger, and would cost time
+constexpr std::size_t kLongestWord = 64;  // longer words are no typing errors, and would take time
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -13,7 +13,7 @@ bool begins_with(std::string_view text, std::string_view begin) {
   return text.size() >= begin.size() && edit_distance(text.substr(0, begin.size()), begin) == 0;
 }
 
-/// The dashes of an option's name say nothing about how near two names are.
+/// A name without its dashes, which say nothing about how similar two names are.
 std::string_view without_dashes(std::string_view name) {
   return name.substr(std::min(name.find_first_not_of('-'), name.size()));
 }
@@ -47,7 +47,7 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
     const std::string_view candidate = without_dashes(name);
     if (begun == nullptr && core.size() >= 2 && begins_with(candidate, core)) begun = &name;
     const std::size_t distance = edit_distance(core, candidate);
-    // One slip in a short word, two in one of five letters, three in one of nine: beyond that it is another word.
+    // One error in a short word, two in one of five letters, three in one of nine: beyond that it is another word.
     if (distance > (std::max(core.size(), candidate.size()) + 3) / 4 || distance >= candidate.size()) continue;
     if (best == nullptr || distance < best_distance) {
       best = &name;

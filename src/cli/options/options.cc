@@ -49,14 +49,14 @@ Result<int> parse_block_size(const std::string& text) {
   return static_cast<int>(*value);
 }
 
-/// To the engine 0 is the default.
+/// Parses --kv-memory, where 0 is an error: to the engine it means the default.
 Result<std::uint64_t> parse_kv_memory(const std::string& text) {
   OCTAVO_TRY(const std::uint64_t bytes, parse_size(text));
   if (bytes == 0) return fail("found '{}', expected more than 0 bytes", text);
   return bytes;
 }
 
-/// All of `in`. Error: it cannot be read, or has more than kMaxTextBytes.
+/// Reads all of `in`. Error: it cannot be read, or has more than kMaxTextBytes.
 Result<std::string> read_all(std::istream& in, const std::string& name) {
   std::string text;
   std::vector<char> piece(1 << 16);
@@ -88,7 +88,7 @@ Result<std::string> read_template(const std::string& path) {
 /// The value of --draft.
 struct DraftSource {
   DraftMode mode = DraftMode::kAuto;
-  std::filesystem::path path = {};  // of a draft file, or its name on the hub
+  std::filesystem::path path = {};  // a draft file, or its name on the hub
 };
 
 void add_picture_bounds(Command& command, PictureBounds& bounds) {
@@ -217,7 +217,7 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
   add_integer(command, "-t,--threads", options.num_threads, 1, kMaxThreads,
               "Threads that compute; default: one for each physical core, within a container's quota");
   add_choice(command, "--isa", "NAME", isa_choices(), store_in(options.isa),
-             "Instruction set: auto (default), scalar, avx2, avxvnni, avx512vnni, neon");
+             "Instruction set: auto (default), scalar, avx2, avxvnni, avx512vnni, amx, neon");
   const std::vector<std::pair<std::string, Bits>> bits = {{"native", Bits::kNative}, {"portable", Bits::kPortable}};
   add_choice(
       command, "--bits", "PROFILE", bits, store_in(options.bits),
@@ -489,7 +489,7 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
   } else if (options.draft == DraftMode::kMtp) {
     options.draft_path = find_draft_beside(options.model_path, context).value_or(std::filesystem::path());
   }
-  const bool has_words = options.require_words;  // of a command that generates text
+  const bool has_words = options.require_words;  // set for commands that generate text
   const bool names_encoder = !options.mmproj_path.empty();
   ProgressBar bar(context.err, "loading " + options.model_path.filename().string());
   options.on_load_progress = [&bar](const LoadProgress& p) { bar.update(p.done_bytes, p.total_bytes); };
@@ -502,6 +502,8 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
                     bits_name(info.bits), info.device);
   context.log->info("context: {} tokens, KV cache of up to {}, {} a token", info.max_context,
                     format_bytes(info.kv_arena_bytes), format_bytes(info.kv_bytes_per_token));
+  for (const std::string& why : info.vision.passed_over)
+    context.err << "octavo: an encoder of pictures was passed over: " << printable(why) << '\n' << std::flush;
   if (!names_encoder && info.vision.sees() && info.vision.file_name != info.file_name)
     context.err << "octavo: pictures are read by " << printable(info.vision.file_name)
                 << ", beside the model; --no-mmproj leaves it alone\n"

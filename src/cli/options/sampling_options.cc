@@ -84,7 +84,7 @@ std::string shown(const std::vector<SamplerStep>& order) {
   return order.empty() ? "the default" : sampler_step_names(order);
 }
 
-/// llama.cpp's numbers of last tokens, where -1 is all of them.
+/// A window in llama.cpp's form, where -1 is all tokens.
 std::string shown_window(int window) { return window == 0 ? "-1" : fmt::format("{}", window); }
 
 template <class T>
@@ -92,7 +92,7 @@ void set(T& value, const std::optional<T>& flag) {
   if (flag) value = *flag;
 }
 
-/// llama.cpp's numbers of last tokens: -1 is all of them and 0 none, which gives false.
+/// Sets a window from llama.cpp's number: -1 is all tokens; 0 is none, and gives false.
 bool set_window(int& window, const std::optional<int>& flag) {
   if (flag) window = std::max(*flag, 0);
   return flag != 0;

@@ -1,4 +1,4 @@
-// Options that say how tokens are drawn, for the commands that generate text.
+// Options for the drawing of tokens, for commands that generate text.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace octavo::cli {
 
-/// Sampling asked for on the command line; what is not asked for comes from the model's file.
+/// The sampling settings of the command line; the others come from the model's file.
 struct SamplingFlags {
   std::optional<float> temperature, top_p, min_p, typical_p, top_n_sigma;
   std::optional<int> top_k;
@@ -31,21 +31,23 @@ struct SamplingFlags {
   std::optional<float> mirostat_tau, mirostat_eta;
   std::optional<SamplerOrder> order;
 };
-/// All but the seed. `otherwise`: what help says of a temperature that neither these nor the file name.
+/// Adds all sampling options but the seed. `otherwise`: the temperature in help where neither options nor file give
+/// one.
 void add_sampling_options(Command& command, SamplingFlags& flags, std::string_view otherwise = "0.7");
 void add_seed_option(Command& command, SamplingFlags& flags);
 
-/// The file's settings, then temperature 0.7; over them the flags. Without --seed a random one, which is logged.
+/// The file's settings, with temperature 0.7 by default, overridden by the flags. Without --seed it is random, and
+/// logged.
 SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context);
 
-/// `params` with what was asked for; a seed is not among it.
+/// Sets in `params` what the flags give, without the seed.
 void apply_sampling(const SamplingFlags& flags, SamplingParams& params);
 
-/// Takes one option as if it were given on the command line: `name` with or without its dashes. Errors: an unknown
-/// name, with the nearest known one; a wrong value.
+/// Takes one option as if it were on the command line; `name` with or without its dashes. Errors: an unknown name, with
+/// the most similar known one; a wrong value.
 Result<void> set_sampling(SamplingFlags& flags, const std::string& name, const std::string& value);
 
-/// Every option of add_sampling_options(), and the seed, by its name, without dashes, and the value that is in force.
+/// The options of add_sampling_options(), and the seed, by name without dashes, each with its current value.
 std::vector<std::pair<std::string, std::string>> sampling_values(const SamplingParams& params);
 
 }  // namespace octavo::cli

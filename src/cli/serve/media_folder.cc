@@ -36,17 +36,17 @@ class Descriptor {
   int number_;
 };
 
-/// The name of an open file at the kernel's.
+/// The path under which the kernel shows an open file.
 std::string link_of(int descriptor) { return fmt::format("/proc/self/fd/{}", descriptor); }
 
-/// Where an open file lies, without links; empty: it is not known.
+/// The path of an open file, without links; empty: it is not known.
 std::string place_of(int descriptor) {
   std::array<char, PATH_MAX> text;
   const ssize_t size = ::readlink(link_of(descriptor).c_str(), text.data(), text.size());
   return size <= 0 || to_size(size) == text.size() ? std::string() : std::string(text.data(), to_size(size));
 }
 
-/// Bytes written as %XX.
+/// Decodes bytes that are written as %XX.
 std::string decoded(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -60,7 +60,7 @@ std::string decoded(std::string_view text) {
   return out;
 }
 
-/// The path in an address; nothing: it has none that a system could know.
+/// The path in an address; nothing: it has none that could exist.
 std::optional<std::string> path_in(std::string_view address) {
   address.remove_prefix(std::min(kScheme.size(), address.size()));
   if (address.starts_with("//")) {
@@ -100,8 +100,8 @@ MediaFolder::~MediaFolder() {
 
 MediaFolder::MediaFolder(MediaFolder&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
 
-// The file is opened without a right to read it, which does nothing to a device or a pipe, and looked at; what is read
-// then is that very file, wherever its name leads by now.
+// The file is first opened without the right to read it, which does nothing to a device or a pipe, and checked. Then
+// that very file is read, wherever its name may lead by then.
 Result<std::string> MediaFolder::read(std::string_view address, std::uint64_t most_bytes) const {
   const auto elsewhere =
       fail("found the address {}, expected that of a file in the folder of --media-path", quote(address));

@@ -1,4 +1,4 @@
-// The folder whose files clients may name by `file:` addresses, and nothing beside it.
+// The folder whose files clients may name by `file:` addresses. Nothing outside of it can be read.
 //
 // Immutable; any thread.
 #pragma once
@@ -21,8 +21,8 @@ class MediaFolder {
   MediaFolder& operator=(const MediaFolder&) = delete;
 
   /// The bytes of the file that "file:///absolute/path", "file://path/in/the/folder" or "file:path" names. Errors: it
-  /// is no regular file, or lies elsewhere once links and ".." are followed, which are told alike; it has more than
-  /// `most_bytes` (kPictureTooLarge); it cannot be read.
+  /// is no regular file, or is outside of the folder once links and ".." are followed (both have one message); it has
+  /// more than `most_bytes` (kPictureTooLarge); it cannot be read.
   Result<std::string> read(std::string_view address, std::uint64_t most_bytes) const;
 
  private:

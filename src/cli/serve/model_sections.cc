@@ -17,7 +17,7 @@ struct SectionEntries {
   std::vector<FileEntry> entries = {};
 };
 
-/// The entries of each section, under their names within it.
+/// The entries of each section, with their names in it.
 Result<std::vector<SectionEntries>> entries_of_sections(const std::string& path) {
   std::vector<SectionEntries> sections;
   OCTAVO_TRY(std::vector<FileEntry> entries, read_options_file(path));
@@ -34,7 +34,7 @@ Result<std::vector<SectionEntries>> entries_of_sections(const std::string& path)
   return sections;
 }
 
-/// One section, read by the rows of the command line.
+/// Reads one section, by the rows of the command line.
 class SectionReader {
  public:
   SectionReader(std::string id, const EngineOptions& engine, const SamplingFlags& sampling, Context& context) {
@@ -53,7 +53,7 @@ class SectionReader {
     if (option == nullptr) return fail("there is no such option{}", did_you_mean(entry.name, names()));
     if (!option->is_per_model())
       return fail("there is no such option of one model: it stands above all sections, for the whole server");
-    // The section's list goes before the command line's, and is no addition to it.
+    // A list in a section replaces that of the command line, and is not added to it.
     if (option->is_repeatable()) options_.models.sampling.dry_breakers.clear();
     return apply_entry(rows_, entry);
   }

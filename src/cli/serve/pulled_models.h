@@ -1,4 +1,5 @@
-// The models that clients of `octavo serve` had fetched since it began: it serves them beside its own. Any thread.
+// The models that clients of `octavo serve` have had fetched since it began: they are served besides its own. Any
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +15,15 @@ namespace octavo::cli {
 class PulledModels {
  public:
   struct Model {
-    std::string name;  // by which it was asked for: ORG/REPO or ORG/REPO:TYPE
+    std::string name;  // the name by which a client asked for it: ORG/REPO or ORG/REPO:TYPE
     std::filesystem::path path;
   };
-  /// Each name makes the reading of models longer, and a file of the hub has many.
+  /// The most names: each makes reading the models slower, and a repository may have many files.
   static constexpr std::size_t kMost = 256;
 
-  /// Error: there are so many names that this one has no room.
+  /// Error: there are too many names for another one.
   Result<void> check_room(const std::string& name) const;
-  /// Whether it is new, or lies elsewhere than before.
+  /// Adds a model. Whether it is new, or has another path than before.
   bool add(const std::string& name, std::filesystem::path path);
   std::vector<Model> list() const;
 

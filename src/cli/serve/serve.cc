@@ -24,7 +24,7 @@
 namespace octavo::cli {
 namespace {
 
-/// An idle connection costs a descriptor, and systems allow 1024 unless asked.
+/// Raises the limit of file descriptors: an idle connection takes one, and systems allow 1024 by default.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
@@ -32,14 +32,16 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// The program alone has this: in a process that has other owners, the allocator is theirs.
+/// Gives freed memory back to the system. Only the program does so: in a process with other owners, the allocator is
+/// theirs.
 void return_memory() {
 #ifdef __GLIBC__
   ::malloc_trim(0);
 #endif
 }
 
-/// Pictures make bodies large. What all requests may take together is the operator's word, and goes before it.
+/// Raises the limits for bodies with pictures, which are large. The operator's limit for all requests together goes
+/// before that.
 void make_room_for_pictures(HttpLimits& limits) {
   constexpr std::size_t kSeenBodyBytes = std::size_t{32} << 20;
   HttpLimits larger = limits;
@@ -63,7 +65,7 @@ Result<void> complete(ServeOptions& options, Context& context) {
   return {};
 }
 
-/// A terminal that closes sends SIGHUP, and then the server must end; a service has none.
+/// Whether there is a terminal: when it closes it sends SIGHUP, and then the server must end. A service has none.
 bool has_terminal() {
   const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
   if (terminal < 0) return false;
@@ -71,7 +73,7 @@ bool has_terminal() {
   return true;
 }
 
-/// Says at which addresses the server listens, and what is unsafe about them.
+/// Prints at which addresses the server listens, and what is unsafe about them.
 void say_addresses(const server::Server& server, Context& context) {
   context.err << "octavo: listening at " << server.url() << '\n';
   if (const std::string url = server.metrics_url(); !url.empty())
@@ -82,7 +84,7 @@ void say_addresses(const server::Server& server, Context& context) {
   context.err << std::flush;
 }
 
-/// Several models share threads, and memory within a limit.
+/// Finds the models to offer. Several models share threads, and memory within a limit.
 Result<std::vector<server::ModelEntry>> offered_models(ServeOptions& options, Context& context) {
   server::ServerOptions& server = options.server;
   EngineOptions& engine = server.engine;
@@ -109,7 +111,7 @@ Result<std::vector<server::ModelEntry>> offered_models(ServeOptions& options, Co
   return server.read_models({});
 }
 
-/// Prefixes on disk belong to the name of a key, also to the one that it gets from its digest: that has to be the same
+/// The salt for names of keys. Prefixes on disk belong to such names, and those made of a key's digest must be the same
 /// after a restart.
 Result<std::optional<server::KeySalt>> kept_salt(const KvStoreSettings& store) {
   if (store.folder.empty()) return std::nullopt;
@@ -125,7 +127,7 @@ Result<int> serve(ServeOptions options, Dialect dialect, Context& context) {
   OCTAVO_TRY(server::ServerFiles files, server::ServerFiles::open(options.server));
   raise_descriptor_limit();
   for (const int signal : {SIGPIPE, SIGXFSZ})
-    std::signal(signal, SIG_IGN);  // a log that nobody reads any more, or that may not grow, is no reason to end
+    std::signal(signal, SIG_IGN);  // a log that nobody reads any more, or that may not grow, must not end the server
   options.server.reopen_on_hangup = !has_terminal();
   options.server.bodies.return_memory = return_memory;
   options.server.on_notice = [&context](const std::string& notice) {

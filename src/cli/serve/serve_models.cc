@@ -191,6 +191,7 @@ void add_drafts(const ModelSource& source, const EngineOptions& engine, const Ma
       const WeightNeed own = weight_need(file->weights);
       need.weights.packed_bytes += own.packed_bytes;
       need.weights.mapped_bytes += own.mapped_bytes;
+      need.weights.turned_bytes += own.turned_bytes;
       need.weights.vector_bytes += own.vector_bytes;
       return;
     }
@@ -228,7 +229,7 @@ ModelInfo head_of(const ModelSource& source, const ModelConfig& config, const We
   info.num_layers = config.num_layers();
   info.max_context =
       std::min(context, largest_context(config, engine.kv_type, engine.block_size, engine.kv_memory_bytes));
-  info.weight_bytes = need.packed_bytes + need.vector_bytes;
+  info.weight_bytes = need.bytes(true);
   return info;
 }
 
@@ -250,8 +251,7 @@ Result<server::ModelEntry> make_entry(const FoundModel& model, OpenSections& ope
   OCTAVO_TRY(const LoadedNeed need, loaded_need(*source, std::move(config), engine));
   const WeightNeed& weights = need.weights;
   server::ModelEntry entry{.version = version_of(model.path, engine),
-                           .memory_bytes = (engine.repack ? weights.packed_bytes : weights.mapped_bytes) +
-                                           weights.vector_bytes + engine.kv_memory_bytes,
+                           .memory_bytes = weights.bytes(engine.repack) + engine.kv_memory_bytes,
                            .set_sampling = setting(section != nullptr ? section->sampling : options.sampling),
                            .head = head_of(*source, need.config, weights, engine)};
   if (section != nullptr) {

@@ -37,7 +37,7 @@ Option* add_seconds(Command& command, std::string_view names, std::chrono::milli
       description);
 }
 
-/// `value`: an unsigned integer, or an optional one.
+/// Adds an option for a size. `value`: an unsigned integer, or an optional one.
 template <class T>
 Option* add_size(Command& command, std::string_view names, T& value, std::uint64_t low, std::uint64_t high,
                  std::string_view description) {
@@ -50,7 +50,7 @@ Option* add_size(Command& command, std::string_view names, T& value, std::uint64
   return add_parsed(command, names, "SIZE", parse, [&value](std::uint64_t bytes) { value = bytes; }, description);
 }
 
-/// For the check of an option: empty, or why its value is wrong.
+/// The message for an option's check; empty: the value is right.
 template <class T>
 std::string message_of(const Result<T>& result) {
   return result ? std::string() : result.error().message;
@@ -177,7 +177,7 @@ void add_vector_options(Command& command, server::ServerOptions& server) {
   });
 }
 
-/// Options of how several models share the memory.
+/// Adds the options for several models that share memory.
 void add_sharing_options(Command& command, server::ModelTableOptions& models) {
   add_seconds(command, "--model-turn", models.turn,
               "Of several models: one in use goes after so long if another is wanted in its place; default 10")

@@ -1,7 +1,7 @@
-// The options of `octavo serve`: its rows, which the command line, a file of options and that file's sections about one
-// model read.
+// The options of `octavo serve`: the rows by which the command line, a file of options and that file's sections about
+// models are read.
 //
-// Used by the thread that reads the command line, and by one that reads the file's sections anew.
+// Used by the thread that reads the command line, and by one that reads the file's sections again.
 #pragma once
 
 #include "cli/options/command_line.h"
@@ -17,7 +17,7 @@ struct ServeOptions {
   bool has_body_size = false;  // --max-body-size is given
 };
 
-/// `options` and the context outlive the command.
+/// `options` and the context must outlive the command.
 void add_serve_options(Command& command, ServeOptions& options, Context& context);
 
 }  // namespace octavo::cli

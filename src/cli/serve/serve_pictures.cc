@@ -34,7 +34,7 @@ std::string_view media_type_of(PictureFormat format) {
 
 bool is_file(std::string_view address) { return lower_case(address.substr(0, kFile.size())) == kFile; }
 
-/// The address of the system that a connection is about to be made to.
+/// The system's address to which a connection is about to be made.
 Address address_of(std::span<const unsigned char> bytes) {
   if (bytes.size() == 4)
     return boost::asio::ip::make_address_v4(
@@ -44,7 +44,7 @@ Address address_of(std::span<const unsigned char> bytes) {
   return boost::asio::ip::make_address_v6(whole);
 }
 
-/// Where pictures come from.
+/// Where pictures may come from.
 struct Sources {
   std::optional<FetchHosts> hosts = {};
   std::optional<MediaFolder> folder = {};
@@ -52,7 +52,7 @@ struct Sources {
   PictureBounds bounds = {};
 };
 
-/// What came, if it is a picture. Its header alone is read.
+/// The bytes that were fetched, if they are a picture: only the header is read.
 Result<FetchedPicture> checked(Result<std::string> bytes, std::string_view address, const PictureBounds& bounds) {
   if (!bytes) return std::unexpected(std::move(bytes.error()));
   const auto header = read_picture_header(std::as_bytes(std::span(*bytes)),
@@ -63,7 +63,7 @@ Result<FetchedPicture> checked(Result<std::string> bytes, std::string_view addre
   return FetchedPicture{.bytes = std::move(*bytes), .media_type = media_type_of(header->format)};
 }
 
-/// The bytes of files, in the places of those that are; each counts as often as it is asked for.
+/// Reads the files among the addresses into `fetched`; each counts as often as a body has it.
 void read_files(const Sources& sources, std::span<const PictureAddress> addresses, std::uint64_t& left,
                 std::vector<Result<std::string>>& results) {
   for (std::size_t i = 0; i < addresses.size(); ++i) {
@@ -80,7 +80,7 @@ void read_files(const Sources& sources, std::span<const PictureAddress> addresse
   }
 }
 
-/// The same of addresses of the web.
+/// Gets the web addresses in the same way.
 void get_pages(const Sources& sources, std::span<const PictureAddress> addresses, std::uint64_t left,
                const std::stop_token& stop, std::vector<Result<std::string>>& results) {
   std::vector<hub::FetchAsk> asks;

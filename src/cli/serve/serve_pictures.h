@@ -1,6 +1,6 @@
-// The options of `octavo serve` that say where pictures may be fetched from, and the way there.
+// The options of `octavo serve` that say where pictures may be fetched from, and the functions that fetch them.
 //
-// Free functions. The context must outlive what they set; the rest is called by the server (server/picture_options.h).
+// Free functions. The context must outlive what they set; the server calls the rest (server/picture_options.h).
 #pragma once
 
 #include "cli/options/command_line.h"
@@ -9,7 +9,7 @@
 
 namespace octavo::cli {
 
-/// --image-urls and --media-path. `server` outlives the command.
+/// Adds --image-urls and --media-path. `server` must outlive the command.
 void add_picture_source_options(Command& command, server::ServerOptions& server, Context& context);
 
 }  // namespace octavo::cli

@@ -33,7 +33,7 @@ Result<void> check_name(std::string_view name) {
               printable(name));
 }
 
-/// A client is not told where the operator's cache lies.
+/// Removes the path of the operator's cache from an error, which a client will see.
 Error without_folder(Error error, const std::string& folder) {
   constexpr std::string_view kInstead = "the hub's cache";
   for (std::size_t at = 0; !folder.empty() && (at = error.message.find(folder, at)) != std::string::npos;

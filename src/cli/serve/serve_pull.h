@@ -1,6 +1,6 @@
-// The option of `octavo serve` that lets clients have models fetched from the hub, and the way from its requests there.
+// The option of `octavo serve` that lets clients have models fetched from the hub, and the functions that fetch them.
 //
-// Free functions. The context must outlive what they set; the rest is called by the server (server/pull_options.h).
+// Free functions. The context must outlive what they set; the server calls the rest (server/pull_options.h).
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@
 
 namespace octavo::cli {
 
-/// --allow-pull and --allow-pull-keys. `pulled` notes what was fetched; all outlive the command.
+/// Adds --allow-pull and --allow-pull-keys. `pulled` gets what was fetched; all references must outlive the command.
 void add_pull_options(Command& command, server::PullOptions& pull, const std::shared_ptr<PulledModels>& pulled,
                       Context& context);
 
-/// Errors, where pulls are allowed: nothing may be asked of a hub; there are keys and nobody says whose pulls are
-/// allowed, or the other way round; a key that is to be allowed is none of these.
+/// Checks the options, where pulls are allowed. Errors: a hub may not be asked; there are keys and no option says whose
+/// pulls are allowed, or the other way round; an allowed key is not among the server's.
 Result<void> check_pulls(const server::PullOptions& pull, const server::ApiKeys& keys, const Context& context);
 
 }  // namespace octavo::cli

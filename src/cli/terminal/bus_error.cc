@@ -16,9 +16,9 @@
 namespace octavo::cli {
 namespace {
 
-// All of this runs inside a signal handler: no allocation, no lock, only calls that may interrupt anything.
+// All of this runs in a signal handler: no allocation, no lock, only calls that are safe in one.
 
-/// Lines of /proc/self/maps, one at a time. The rest of a line that does not fit in the buffer is left out.
+/// The lines of /proc/self/maps, one at a time; each is cut to the buffer's size.
 class MapLines {
  public:
   MapLines() : fd_(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
@@ -28,7 +28,7 @@ class MapLines {
   MapLines(const MapLines&) = delete;
   MapLines& operator=(const MapLines&) = delete;
 
-  /// False after the last line.
+  /// Reads the next line. False: there is none.
   bool next(std::string_view& line) {
     std::size_t size = 0;
     for (char c = 0; get(c);) {
@@ -59,7 +59,7 @@ class MapLines {
   std::size_t at_ = 0, filled_ = 0;
 };
 
-/// Takes hexadecimal digits off the front.
+/// Takes hexadecimal digits from the front of a text.
 std::uintptr_t take_hex(std::string_view& text) {
   std::uintptr_t value = 0;
   for (; !text.empty(); text.remove_prefix(1)) {
@@ -79,7 +79,7 @@ void write_error(std::string_view text) {
   }
 }
 
-/// Writes the name of a file, with "?" for what a terminal would obey.
+/// Writes a file's name, with "?" for characters that control a terminal.
 void write_name(std::string_view name) {
   while (!name.empty()) {
     const DisplayStep step = next_display_step(name);
@@ -88,10 +88,10 @@ void write_name(std::string_view name) {
   }
 }
 
-/// Says which file is mapped at `address`; false if none is.
+/// Prints which file is mapped at `address`; false if none is.
 bool report_file_at(std::uintptr_t address) {
   MapLines lines;
-  for (std::string_view line; lines.next(line);) {  // begin-end permissions offset device inode   path
+  for (std::string_view line; lines.next(line);) {  // a line has: begin-end permissions offset device inode   path
     const std::uintptr_t begin = take_hex(line);
     if (!line.starts_with('-')) continue;
     line.remove_prefix(1);
@@ -109,10 +109,10 @@ bool report_file_at(std::uintptr_t address) {
 
 void on_bus_error(int signal, siginfo_t* info, void*) {
   const int saved = errno;
-  // Codes above 0 are the system's: a page could not be read. Others were sent by a process.
+  // Codes above 0 come from the system: a page could not be read. Others were sent by a process.
   if (info->si_code > 0 && report_file_at(reinterpret_cast<std::uintptr_t>(info->si_addr))) ::_exit(1);
   errno = saved;
-  ::raise(signal);  // SA_RESETHAND has put back the default, which takes effect when this returns
+  ::raise(signal);  // SA_RESETHAND has restored the default action, which ends the process when this returns
 }
 
 }  // namespace

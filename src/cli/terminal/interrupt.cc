@@ -3,7 +3,7 @@
 namespace octavo::cli {
 namespace {
 
-// A signal handler has no other way to say something: the one piece of state that is not in an object.
+// A signal handler can only set a global variable: the only state of the program that is not in an object.
 volatile std::sig_atomic_t g_interrupted = 0;
 
 void note_interrupt(int) { g_interrupted = 1; }

@@ -5,8 +5,8 @@
 
 namespace octavo::cli {
 
-/// While one lives, the first SIGINT is noted; a second one ends the process, should a step take too long. One at a
-/// time; the main thread.
+/// While one lives, the first SIGINT is noted, and a second one ends the process, in case a step takes too long. One at
+/// a time; the main thread.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -37,7 +37,7 @@ class EditLineReader final : public LineReader {
     ::el_set(editor_.get(), EL_PROMPT, show_prompt);
     ::el_set(editor_.get(), EL_EDITOR, "emacs");
     ::el_set(editor_.get(), EL_HIST, ::history, history_.get());
-    // While a line is edited Ctrl-C is a key like any other, so that it can clear the line. While an answer is made the
+    // While a line is edited, Ctrl-C is an ordinary key, so that it can clear the line. While an answer is made the
     // terminal is in its usual mode, and Ctrl-C is SIGINT.
     ::el_set(editor_.get(), EL_SETTY, "-d", "-isig", nullptr);
     ::el_set(editor_.get(), EL_ADDFN, "octavo-interrupt", "Gives the line up", interrupt_line);
@@ -77,8 +77,8 @@ class EditLineReader final : public LineReader {
   static constexpr int kHistoryLines = 1000;
   static constexpr std::size_t kMaxPaste = std::size_t{1} << 20;  // characters; what is beyond is left out
 
-  /// Asks the terminal to put marks around what is pasted ("bracketed paste"), so that its line breaks can be told from
-  /// the key that sends a line.
+  /// Asks the terminal to put marks around pasted text ("bracketed paste"), so that its line breaks differ from the key
+  /// that sends a line.
   static void set_paste_marks(bool on) {
     std::fputs(on ? "\033[?2004h" : "\033[?2004l", stdout);
     std::fflush(stdout);
@@ -100,7 +100,7 @@ class EditLineReader final : public LineReader {
     return CC_EOF;
   }
 
-  /// The first mark was read: all up to the second one becomes a part of the line, with its line breaks.
+  /// Called after the first mark: all up to the second one becomes part of the line, with its line breaks.
   static unsigned char insert_paste(EditLine* editor, int) {
     constexpr std::wstring_view kEnd = L"\033[201~";
     std::wstring text, last;
@@ -132,7 +132,7 @@ class EditLineReader final : public LineReader {
 
 std::unique_ptr<LineReader> make_line_reader(Context& context) {
   if (!context.in_is_terminal || !context.out.is_terminal()) return std::make_unique<StreamLineReader>(context.in);
-  // libedit reads characters by the locale's encoding; a C locale would refuse everything beyond ASCII.
+  // libedit decodes characters by the locale; a C locale would refuse everything beyond ASCII.
   std::setlocale(LC_CTYPE, "");
   if (std::string_view(::nl_langinfo(CODESET)) != "UTF-8") std::setlocale(LC_CTYPE, "C.UTF-8");
   return std::make_unique<EditLineReader>();

@@ -1,5 +1,5 @@
-// Lines that a person types: with editing and history on a terminal (libedit), where a paste of several lines is a part
-// of one line; plain otherwise. The main thread.
+// Lines that a person types: with editing and history on a terminal (libedit), where a pasted text of several lines is
+// part of one line; else plain. The main thread.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace octavo::cli {
 struct Line {
   enum class Kind { kText, kInterrupted, kEnd };
   Kind kind = Kind::kEnd;
-  std::string text;  // without its newline, those of a paste within it; what had been typed, if interrupted
+  std::string text;  // without the newline at its end; if interrupted, what had been typed
 };
 
 class LineReader {
  public:
   virtual ~LineReader() = default;
-  /// Shows `prompt` where there is somebody to read it and waits for a line. Ctrl-C on a terminal gives kInterrupted.
+  /// Shows `prompt` if a person can read it, and waits for a line. Ctrl-C on a terminal gives kInterrupted.
   virtual Line read(const std::string& prompt) = 0;
 };
 

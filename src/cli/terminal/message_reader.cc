@@ -17,7 +17,7 @@ Message MessageReader::read(const std::string& prompt) {
   return {.kind = Line::Kind::kText, .text = std::move(line.text), .is_command = is_command};
 }
 
-/// `text`: what stands behind the opening quotes.
+/// Reads a block in quotes. `text`: what follows the opening quotes.
 Message MessageReader::read_block(std::string text) {
   while (!text.ends_with(kQuotes)) {
     const Line line = lines_->read(kGoesOn);
@@ -31,7 +31,7 @@ Message MessageReader::read_block(std::string text) {
   return {.kind = Line::Kind::kText, .text = std::move(text)};
 }
 
-/// `text`: a line that ends in a backslash.
+/// Reads the rest of a message. `text`: a line that ends in a backslash.
 Message MessageReader::read_rest(std::string text) {
   while (text.ends_with('\\')) {
     text.back() = '\n';

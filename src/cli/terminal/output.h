@@ -1,4 +1,4 @@
-// The answer's way out: written and flushed piece by piece, so that it is read as it is made.
+// Writes answers: each piece is written and flushed at once, so that it can be read while the answer is made.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace octavo::cli {
 
-/// The exit code of a command that has written all. Error: not all has arrived at the standard output.
+/// The exit code of a command that has written everything. Error: not all of it has reached standard output.
 Result<int> finish_output(const Context& context, int code = kDone);
 
 class TextOutput {
  public:
   explicit TextOutput(TerminalStream& out) : out_(out) {}
 
-  /// False once the output is closed or full.
+  /// Writes a piece. False: the output is closed or full.
   bool write(std::string_view text);
   /// Ends a line that was begun.
   void end_line();
@@ -27,21 +27,22 @@ class TextOutput {
   bool in_line_ = false;
 };
 
-/// The place at which a terminal breaks the lines of an answer.
+/// Where a terminal breaks the lines of an answer.
 enum class LineBreaks : std::uint8_t {
   kAtSpaces,
-  kAtTheEdge,  // for what is copied: JSON, code
+  kAtTheEdge,  // for text to be copied, such as JSON or code
 };
 
-/// An answer and its reasoning: shown dimmed on a terminal, with a blank line behind it, and nowhere else.
+/// Writes an answer and its reasoning, which is dimmed on a terminal, with a blank line after it, and not shown
+/// elsewhere.
 class AnswerOutput {
  public:
   AnswerOutput(TerminalStream& out, LineBreaks breaks);
 
-  /// False once the output is closed or full.
+  /// Writes a piece. False: the output is closed or full.
   bool write(std::string_view text);
   bool write_reasoning(std::string_view text);
-  /// Ends a line that was begun, and the text with it.
+  /// Ends a line that was begun, and with it the text.
   void end_line();
 
  private:

@@ -24,7 +24,7 @@ constexpr std::array<Unit, 9> kUnits = {{{"B", 1},
                                          {"GB", 1'000'000'000},
                                          {"TB", 1'000'000'000'000}}};
 
-/// The whole text as a number; false if it is none or does not fit.
+/// Parses the whole text as a number; false if it is none or does not fit.
 template <class T>
 bool parse_whole(std::string_view text, T& value) {
   const char* begin = text.data();

@@ -1,5 +1,4 @@
-// Text of the command line to numbers, sizes and lists, strictly: the whole text, decimal, in range. Sizes back to
-// text.
+// Parses numbers, sizes and lists of the command line strictly: the whole text, decimal, in range. Formats sizes.
 #pragma once
 
 #include <chrono>
@@ -13,26 +12,28 @@
 
 namespace octavo::cli {
 
-/// A decimal integer from `low` to `high`.
+/// Parses a decimal integer from `low` to `high`.
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t low, std::int64_t high);
-/// One or more of them, separated by commas.
+/// Parses one or more integers with commas between them.
 Result<std::vector<int>> parse_integers(std::string_view text, int low, int high);
 Result<std::uint64_t> parse_u64(std::string_view text);
-/// A finite number from `low` to `high`.
+/// Parses a finite number from `low` to `high`.
 Result<float> parse_real(std::string_view text, float low, float high);
 
-/// Bytes: "4GiB", "1.5GiB", "512MiB", "4GB" (10^9), "1048576". Units: B, KiB, MiB, GiB, TiB, kB, MB, GB, TB.
+/// Parses a size in bytes, such as "4GiB", "1.5GiB", "512MiB", "4GB" (10^9) or "1048576". Units: B, KiB, MiB, GiB, TiB,
+/// kB, MB, GB, TB.
 Result<std::uint64_t> parse_size(std::string_view text);
-/// "93.8 MiB", "512 B".
+/// Formats a size, as "93.8 MiB" or "512 B".
 std::string format_bytes(std::uint64_t bytes);
 
-/// A time: "30d", "12h", "90m", "600s"; of a whole number below 10^9.
+/// Parses a time, such as "30d", "12h", "90m" or "600s": a whole number below 10^9 with a unit.
 Result<std::chrono::seconds> parse_age(std::string_view text);
 
-/// Token ids separated by commas, spaces or both; at least one.
+/// Parses at least one token id; ids have commas, spaces or both between them.
 Result<std::vector<TokenId>> parse_ids(std::string_view text);
 
-/// For one line of a terminal or a table: valid UTF-8, with \n, \t, \\ and \xNN for what would not be seen.
+/// Escapes bytes for one line of a terminal or a table: valid UTF-8, with \n, \t, \\ and \xNN for what could not be
+/// seen.
 std::string escaped(std::string_view bytes);
 
 }  // namespace octavo::cli

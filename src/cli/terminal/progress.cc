@@ -18,7 +18,7 @@ void ProgressBar::update(std::uint64_t done, std::uint64_t total) {
   shown_percent_ = percent;
   constexpr int kWidth = 30;
   const int filled = percent * kWidth / 100;
-  out_.steer(TerminalCommand::kEraseLine);  // the bar is drawn over itself
+  out_.steer(TerminalCommand::kEraseLine);  // the new bar replaces the old one
   out_ << fmt::format("{} [{:#<{}}{:.<{}}] {:3d} %", label_, "", filled, "", kWidth - filled, percent) << std::flush;
 }
 

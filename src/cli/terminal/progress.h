@@ -1,4 +1,4 @@
-// A progress bar on one line of a terminal; nothing where the stream is no terminal. One thread.
+// A progress bar on one line of a terminal; it writes nothing to other streams. One thread.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ PipedInput await_piped_input(int descriptor, std::chrono::milliseconds patience)
   if (S_ISREG(status.st_mode)) return PipedInput::kThere;
   if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return PipedInput::kNone;
   pollfd waiting{.fd = descriptor, .events = POLLIN, .revents = 0};
-  // A pipe whose writer has left is ready as well: it is at its end.
+  // A pipe whose writer has left is ready, too: it is at its end.
   return ::poll(&waiting, 1, static_cast<int>(patience.count())) > 0 ? PipedInput::kThere : PipedInput::kSilent;
 }
 

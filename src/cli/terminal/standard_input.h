@@ -1,4 +1,4 @@
-// Text that is piped in beside a prompt: whether there is any, without waiting for ever where nobody writes.
+// Whether text is piped in beside a prompt, without waiting for ever where nobody writes.
 #pragma once
 
 #include <chrono>
@@ -7,12 +7,12 @@
 namespace octavo::cli {
 
 enum class PipedInput : std::uint8_t {
-  kNone,    // a terminal, /dev/null or another device, or closed
-  kThere,   // a file, pipe or socket that has begun to give text, or has ended: it can be read to its end
-  kSilent,  // a pipe or socket that is open, and gave nothing within the time
+  kNone,    // it is a terminal, /dev/null or another device, or closed
+  kThere,   // it is a file, pipe or socket that has given text, or has ended: it can be read to its end
+  kSilent,  // it is an open pipe or socket that gave nothing within the time
 };
 
-/// Looks at the open file `descriptor`; waits for the first byte of a pipe or socket at most so long.
+/// Looks at the open file `descriptor`, and waits for the first byte of a pipe or socket, `patience` at most.
 PipedInput await_piped_input(int descriptor, std::chrono::milliseconds patience);
 
 }  // namespace octavo::cli

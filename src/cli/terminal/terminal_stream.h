@@ -1,10 +1,10 @@
-// The way out of all that the command line prints: Context has no other stream.
+// The stream through which the command line prints everything: Context has no other.
 //
-// Names, errors and answers are written by strangers. A character of theirs that steers a terminal, reorders or hides
-// what is shown (base/displayable.h), and a byte that is no UTF-8, is shown as U+FFFD; line feed and tab are kept. A
-// character may come in pieces: its bytes wait for the rest. The terminal is steered by steer() alone, whose commands
-// no text can spell. While a Wrapping lives, lines are broken at spaces (cli/terminal/word_wrap.h) on a terminal. Made
-// by main() or a test, which own the stream below; any thread may write, a piece at a time.
+// Names, errors and answers come from strangers. Characters that control a terminal, or reorder or hide what is shown
+// (base/displayable.h), and bytes that are not UTF-8, are shown as U+FFFD; line feed and tab are kept. A character may
+// come in pieces: its bytes wait for the rest. Only steer() controls the terminal, with commands that no text can
+// spell. While a Wrapping lives, lines are broken at spaces (cli/terminal/word_wrap.h) on a terminal. Made by main() or
+// a test, which own the stream below; any thread may write, a piece at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ namespace octavo::cli {
 
 enum class TerminalCommand : std::uint8_t { kEraseLine, kDim, kPlain };
 
-/// Where the text of a stream goes.
+/// The destination of a stream's text.
 struct StreamEnd {
   bool is_terminal = false;
-  bool takes_color = false;   // of a terminal: it understands colors, and nobody asked for none
-  bool is_for_people = true;  // false: what is no terminal gets every byte as it is
-  // Columns of a terminal at this moment; 0, as without the function: nobody knows.
+  bool takes_color = false;   // for a terminal: it understands colors, and they are not turned off
+  bool is_for_people = true;  // false: it is no terminal, and gets every byte unchanged
+  // The terminal's present number of columns; 0, or no function: it is not known.
   int (*columns)() = nullptr;
 };
 
@@ -34,11 +34,11 @@ class TerminalStream final : public std::ostream {
   TerminalStream(std::ostream& below, StreamEnd kind);
 
   bool is_terminal() const { return end_.is_terminal; }
-  /// Does nothing where there is no terminal, or none with colors for those of color.
+  /// Does nothing where there is no terminal or, for colors, none that shows them.
   void steer(TerminalCommand command);
 
-  /// What is written while it lives has its lines broken at spaces, where there is a terminal whose width is known. A
-  /// text begins with it, at the beginning of a line; what was held back comes out at its end. One may live in another.
+  /// Breaks the lines of what is written while it lives at spaces, where there is a terminal of known width. It begins
+  /// a text, at the beginning of a line; text that was held back is written at its end. One may live within another.
   class Wrapping {
    public:
     explicit Wrapping(TerminalStream& stream) : stream_(stream) { stream_.buffer_.begin_wrapping(); }
@@ -46,7 +46,7 @@ class TerminalStream final : public std::ostream {
     Wrapping(const Wrapping&) = delete;
     Wrapping& operator=(const Wrapping&) = delete;
 
-    /// Another text begins: code that the last one left open is over.
+    /// Begins another text: code that the last one left open has ended.
     void begin_text() { stream_.buffer_.begin_text(); }
 
    private:
@@ -62,7 +62,7 @@ class TerminalStream final : public std::ostream {
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
 
-    /// Writes `command` as it is, also between the bytes of a character.
+    /// Writes `command` unchanged, even between the bytes of a character.
     void pass(std::string_view command);
     void begin_wrapping();
     void end_wrapping();
@@ -79,9 +79,9 @@ class TerminalStream final : public std::ostream {
 
     std::ostream& out_;
     const bool passes_all_;
-    int (*const columns_)();  // nullptr: lines are never broken
+    int (*const columns_)();  // null: lines are never broken
     std::mutex mutex_;
-    std::string unfinished_;  // the beginning of a character whose other bytes have not come
+    std::string unfinished_;  // the first bytes of a character whose other bytes have not come
     int num_wrappings_ = 0;
     WordWrap wrap_;
   };

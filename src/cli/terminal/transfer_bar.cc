@@ -11,8 +11,8 @@
 namespace octavo::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kInterval{200};  // between two pictures
-constexpr double kWeightOfNew = 0.1;                 // of an interval's rate: the shown one is that of some seconds
+constexpr std::chrono::milliseconds kInterval{200};  // between two drawings
+constexpr double kWeightOfNew = 0.1;                 // in the average of rates, which covers some seconds
 
 }  // namespace
 

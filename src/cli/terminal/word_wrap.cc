@@ -11,16 +11,17 @@ namespace octavo::cli {
 namespace {
 
 constexpr std::uint32_t kJoiner = 0x200D;
-constexpr std::uint32_t kEmojiForm = 0xFE0F;  // the character before it is shown as an emoji, two columns wide
+constexpr std::uint32_t kEmojiForm = 0xFE0F;  // shows the character before it as an emoji, two columns wide
 constexpr int kTabStop = 8;
-constexpr int kMinMarks = 3;                 // a fence has at least so many
-constexpr std::size_t kMaxWordBytes = 4096;  // a longer word has marks without a column, and is not held back
+constexpr int kMinMarks = 3;                 // in a fence
+constexpr std::size_t kMaxWordBytes = 4096;  // in a longer word characters take no column, and are not held back
 
 utf8proc_category_t category_of(std::uint32_t character) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(character));
 }
 
-/// Columns of a character. Where terminals differ the larger number counts: a line then ends early and not in a word.
+/// The columns of a character. Where terminals differ, the larger number counts: a line then breaks early, but not in a
+/// word.
 int width_of(std::uint32_t character) {
   return character == kEmojiForm ? 1 : utf8proc_charwidth(static_cast<utf8proc_int32_t>(character));
 }
@@ -32,7 +33,7 @@ bool is_blank(std::uint32_t character) {
          character != kNarrowNoBreak;
 }
 
-/// Characters of scripts without spaces: the wide ones, Thai, Lao, Myanmar and Khmer.
+/// Whether a character belongs to a script without spaces: the wide ones, Thai, Lao, Myanmar and Khmer.
 bool is_word_alone(std::uint32_t character) {
   const auto within = [character](std::uint32_t first, std::uint32_t last) {
     return character >= first && character <= last;
@@ -40,7 +41,7 @@ bool is_word_alone(std::uint32_t character) {
   return width_of(character) == 2 || within(0x0E00, 0x0EFF) || within(0x1000, 0x109F) || within(0x1780, 0x17FF);
 }
 
-/// Punctuation that begins no line, and what changes the character before it.
+/// Whether a character may not begin a line: punctuation, and what changes the character before it.
 bool stays_with_last(std::uint32_t character) {
   switch (category_of(character)) {
     case UTF8PROC_CATEGORY_PE:
@@ -55,7 +56,7 @@ bool stays_with_last(std::uint32_t character) {
   }
 }
 
-/// Punctuation that ends no line, and vowels that are written before their consonant (Thai, Lao).
+/// Whether a character may not end a line: punctuation, and vowels that are written before their consonant (Thai, Lao).
 bool stays_with_next(std::uint32_t character) {
   const auto category = category_of(character);
   return category == UTF8PROC_CATEGORY_PS || category == UTF8PROC_CATEGORY_PI ||
@@ -86,7 +87,7 @@ std::string WordWrap::write(std::string_view text, int columns) {
     *this = WordWrap();
     return all;
   }
-  if (columns < column_) {  // a terminal that became narrower shows the row at hand in several
+  if (columns < column_) {  // a terminal that became narrower shows the current row in several
     const int above = (column_ - 1) / columns * columns;
     column_ -= above;
     blanks_end_ -= above;
@@ -166,7 +167,7 @@ void WordWrap::end_line() {
   const FenceLine line = std::exchange(line_, {});
   if (line.num_marks < kMinMarks) return;
   if (code_.num_marks == 0) {
-    if (line.mark == '~' || !line.has_backtick) code_ = line;  // otherwise it is code within a line
+    if (line.mark == '~' || !line.has_backtick) code_ = line;  // else it is code within a line
   } else if (line.mark == code_.mark && line.num_marks >= code_.num_marks && !line.has_text) {
     code_ = {};
   }
@@ -185,12 +186,12 @@ void WordWrap::send_word() {
   advance(std::exchange(word_width_, 0));
 }
 
-/// The terminal breaks a row by itself where the next character has no room.
+/// Moves the cursor. The terminal breaks a row itself where the next character has no room.
 void WordWrap::advance(int width) {
   column_ = column_ + width <= columns_ ? column_ + width : std::min(width, columns_);
 }
 
-/// A tab goes no farther than the last column.
+/// The column after a tab, which does not go beyond the last column.
 int WordWrap::behind_tab(int column) const {
   return std::max(column, std::min((column / kTabStop + 1) * kTabStop, columns_ - 1));
 }

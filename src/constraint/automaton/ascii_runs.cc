@@ -44,7 +44,7 @@ class AsciiRunsFinder {
   }
 
  private:
-  /// The bytes of states that read many; the largest sets first.
+  /// Finds the sets of bytes that states read, the largest first.
   void find_sets() {
     std::vector<AsciiSet> sets;
     for (const StateId state : states_) {
@@ -60,8 +60,8 @@ class AsciiRunsFinder {
     std::copy_n(sets.begin(), found_.num_sets_, found_.sets_.begin());
   }
 
-  /// Begins with the longest: a run is never told to be longer than it is once nothing changes any more. The states
-  /// that are laid first stand at the end of what is read.
+  /// Begins with the longest runs, and shortens them until nothing changes: a run is never longer than the truth.
+  /// States that are laid first are at the end of what is read.
   void settle(std::size_t set) {
     for (int pass = 0; pass < kMaxPasses; ++pass) {
       bool is_settled = true;
@@ -75,7 +75,7 @@ class AsciiRunsFinder {
     for (const StateId state : states_) found_.runs_[state][set] = 0;
   }
 
-  /// The shortest that a byte of the set leads to.
+  /// The shortest run that a byte of the set leads to.
   std::uint8_t run_of(StateId state, std::size_t set) const {
     const std::span<const Automaton::Edge> edges = automaton_.edges(automaton_.at(state));
     std::uint8_t run = found_.runs_[state][set];
@@ -107,7 +107,7 @@ class AsciiRunsFinder {
     return run;
   }
 
-  /// One byte, and the longest run of a state that is reached from there without reading.
+  /// The length of one byte and the longest run of a state that is reached from there without reading.
   std::uint8_t behind(StateId target, std::size_t set) const {
     std::uint8_t best = 0;
     const auto look_at = [&](StateId state) {
@@ -129,7 +129,7 @@ class AsciiRunsFinder {
 
   const Automaton& automaton_;
   AsciiRuns found_;
-  std::vector<StateId> states_;  // that are repeated
+  std::vector<StateId> states_;  // states of repeated parts
 };
 
 AsciiRuns AsciiRuns::of(const Automaton& automaton, const AutomatonShape& shape) {

@@ -12,7 +12,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kStepsOfSequence = 4;  // each is looked up among those that end alike
+constexpr std::size_t kStepsOfSequence = 4;  // each sequence is looked up among those with the same end
 
 bool has_any(const Automaton::ByteSet& bytes, const Automaton::Edge& edge) {
   for (std::size_t byte = edge.low; byte <= edge.high; ++byte)
@@ -51,7 +51,8 @@ Result<Automaton> AutomatonBuilder::build() {
   return std::move(automaton_);
 }
 
-/// Why nothing fulfils it. A text that does has a byte which is not written, or there is none.
+/// The error where no text fulfils the grammar: a text that does needs a byte that no token has, or there is none at
+/// all.
 Error AutomatonBuilder::no_text() const {
   const std::vector<bool> is_live = reaching_end(ByteSet().set());
   if (is_live[automaton_.start_])
@@ -120,7 +121,7 @@ StateId AutomatonBuilder::lay_set(std::uint32_t set, StateId next) {
   if (is_new_set) known->second = utf8_sequences(grammar_.set_at(set));
   grammar_.work().add(known->second.size() * kStepsOfSequence);
   if (is_full()) return next;
-  std::map<std::pair<std::uint32_t, StateId>, StateId> tails;  // by range and target, which many sequences share
+  std::map<std::pair<std::uint32_t, StateId>, StateId> tails;  // by range and target, as many sequences share them
   std::vector<Edge> heads;
   for (const Utf8Sequence& sequence : known->second) {
     StateId target = next;
@@ -144,7 +145,7 @@ StateId AutomatonBuilder::lay_set(std::uint32_t set, StateId next) {
   return lay_bytes(heads);
 }
 
-/// Alternatives that all begin with a byte become one state, without a split.
+/// Lays alternatives. Where all begin with a byte, they become one state without a split.
 StateId AutomatonBuilder::lay_alternatives(std::span<const ExpressionId> children, StateId next) {
   std::vector<StateId> starts;
   bool all_read = !children.empty();
@@ -178,7 +179,7 @@ StateId AutomatonBuilder::lay_repeat(const Expression& repeat, StateId next) {
   return lay_times(child, repeat.min - 1, automaton_.targets(automaton_.at(loop)).front());
 }
 
-/// A split whose first way is the child.
+/// Lays a loop: a split whose first way is the child.
 StateId AutomatonBuilder::lay_loop(ExpressionId child, StateId next) {
   const StateId loop = lay_split({});
   const StateId body = lay(child, loop);
@@ -190,8 +191,8 @@ StateId AutomatonBuilder::lay_loop(ExpressionId child, StateId next) {
   return loop;
 }
 
-/// Copies side by side take more states than calls of chains, but the states of one copy can be compared with those of
-/// another (simulation.h). One character takes few.
+/// Whether copies are laid as chains. Copies one after another take more states than calls of chains, but the states of
+/// one copy can be compared with those of another (simulation.h). One character takes few states.
 bool AutomatonBuilder::is_laid_in_chains(ExpressionId child, std::uint32_t count) const {
   using Of = Expression::Kind;
   const Expression one = grammar_.at(child);
@@ -203,14 +204,14 @@ bool AutomatonBuilder::is_laid_in_chains(ExpressionId child, std::uint32_t count
   return count > (is_character ? kMostCharacters : kMostCopies);
 }
 
-/// Copies one behind another. `lay_one` lays one before a state, and gives its first one.
+/// Lays copies one after another. `lay_one` lays one before a state, and gives its first state.
 template <class Lay>
 StateId AutomatonBuilder::lay_copies(std::uint32_t count, StateId next, const Lay& lay_one) {
   AutomatonShape::Copies copies;
   for (std::uint32_t i = 0; i < count && !is_full(); ++i) {
     const auto begin = static_cast<StateId>(automaton_.num_states());
     const StateId before = lay_one(next);
-    if (before == next) break;  // it reads nothing
+    if (before == next) break;  // the copy reads nothing
     next = before;
     const auto stride = static_cast<std::uint32_t>(automaton_.num_states()) - begin;
     if (stride != copies.stride) copies = {.begin = begin, .stride = stride, .count = 0};
@@ -223,7 +224,7 @@ StateId AutomatonBuilder::lay_copies(std::uint32_t count, StateId next, const La
 StateId AutomatonBuilder::lay_times(ExpressionId child, std::uint32_t count, StateId next) {
   if (is_laid_in_chains(child, count)) {
     const std::vector<RuleId>& times = chains_of(child).times;
-    if (rule_start_[times.back()] == Automaton::kReturn) return next;  // it reads nothing
+    if (rule_start_[times.back()] == Automaton::kReturn) return next;  // the chain reads nothing
     StateId start = count % kChain == 0 ? next : lay_call(times[count % kChain], next);
     for (std::uint32_t i = 0; i < count / kChain && !is_full(); ++i) start = lay_call(times.back(), start);
     return start;
@@ -231,11 +232,12 @@ StateId AutomatonBuilder::lay_times(ExpressionId child, std::uint32_t count, Sta
   return lay_copies(count, next, [&](StateId behind) { return lay(child, behind); });
 }
 
-/// Whole chains while there is room for them, and then a part of one: each number of copies in one way.
+/// Lays up to `count` copies: whole chains while there are enough copies, then a part of one, so that each number of
+/// copies has one way.
 StateId AutomatonBuilder::lay_up_to(ExpressionId child, std::uint32_t count, StateId next) {
   if (is_laid_in_chains(child, count)) {
     const Chains& chains = chains_of(child);
-    if (rule_start_[chains.times.back()] == Automaton::kReturn) return next;  // it reads nothing
+    if (rule_start_[chains.times.back()] == Automaton::kReturn) return next;  // the chain reads nothing
     StateId start = count % kChain == 0 ? next : lay_call(chains.up_to[count % kChain], next);
     const StateId end = lay_call(chains.up_to[kChain - 1], next);
     for (std::uint32_t i = 0; i < count / kChain && !is_full(); ++i) {
@@ -283,7 +285,7 @@ StateId AutomatonBuilder::lay_bytes(std::span<const Edge> edges) {
   return add({.kind = Kind::kBytes, .begin = begin, .end = begin + static_cast<std::uint32_t>(edges.size())});
 }
 
-/// Calls know the first state of their rule.
+/// Sets the first state of each call's rule.
 void AutomatonBuilder::join_rules() {
   for (std::size_t id = 0; id < automaton_.states_.size(); ++id) {
     State& state = automaton_.states_[id];
@@ -378,7 +380,7 @@ std::vector<RuleId> AutomatonBuilder::first_calls(RuleId rule, const std::vector
   return calls;
 }
 
-/// A rule that calls itself before it has read anything would put calls on the stack without end.
+/// Refuses rules that call themselves before they have read anything, which would put calls on the stack without end.
 Result<void> AutomatonBuilder::check_left_recursion() const {
   enum class Mark : std::uint8_t { kNew, kOpen, kDone };
   struct Open {

@@ -82,7 +82,7 @@ class AutomatonBuilder {
   std::vector<std::uint32_t> before_begin_;
   std::vector<StateId> before_;
   std::map<ExpressionId, Chains> chains_;
-  std::map<std::uint32_t, std::vector<Utf8Sequence>> sequences_;  // those of each set
+  std::map<std::uint32_t, std::vector<Utf8Sequence>> sequences_;  // the sequences of each set
   bool has_too_many_edges_ = false;
 };
 

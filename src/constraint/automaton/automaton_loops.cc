@@ -34,7 +34,7 @@ class RuleLoops {
  private:
   static constexpr std::uint32_t kDone = 0xFFFFFFFF;
 
-  /// Rules lie one behind another.
+  /// Adds a call; rules come one after another.
   void add_call(const Automaton::State& state) {
     if (state.kind != Automaton::Kind::kCall || state.next != Automaton::kReturn) return;
     const auto behind = std::ranges::upper_bound(rules_, state.begin, {}, &Range::begin);
@@ -67,7 +67,7 @@ class RuleLoops {
     }
   }
 
-  /// The rules that were opened since `first` are one component.
+  /// Closes a component: the rules that were opened since `first`.
   void close(std::uint32_t first, std::vector<bool>& is_in_loop) {
     const auto begin = std::find(open_.rbegin(), open_.rend(), first).base() - 1;
     const std::span<const std::uint32_t> component(begin, open_.end());
@@ -85,7 +85,7 @@ class RuleLoops {
 
   const Automaton& automaton_;
   const std::span<const Range> rules_;
-  std::vector<std::size_t> begin_;    // by rule: of its calls
+  std::vector<std::size_t> begin_;    // [rules] where the calls of a rule begin
   std::vector<std::uint32_t> calls_;  // rules
   std::vector<std::uint32_t> number_, lowest_;
   std::vector<std::size_t> next_call_;

@@ -9,7 +9,7 @@ namespace {
 
 std::uint64_t join(std::uint32_t high, std::uint32_t low) { return std::uint64_t{high} << 32 | low; }
 
-/// The last step of MurmurHash3: every bit of the key moves every bit of the result.
+/// The last step of MurmurHash3: every bit of the key changes every bit of the result.
 std::uint64_t mix(std::uint64_t key) {
   key = (key ^ key >> 33) * 0xFF51AFD7ED558CCD;
   key = (key ^ key >> 33) * 0xC4CEB9FE1A85EC53;
@@ -108,7 +108,7 @@ void ConfigurationStepper::expand(Configuration configuration, ConfigurationSet&
       for (const StateId target : automaton_.targets(state)) add({target, stack});
       return;
     case Automaton::Kind::kCall:
-      // A call with nothing behind it returns where its caller does: recursion to the right needs no stack.
+      // A call that nothing follows returns where its caller does: recursion to the right needs no stack.
       add({state.begin, state.next == Automaton::kReturn ? stack : stacks_.push(stack, state.next)});
       return;
     case Automaton::Kind::kReturn:
@@ -126,7 +126,7 @@ ConfigurationSet ConfigurationStepper::close() {
   return set;
 }
 
-/// What is reached from the work list without reading anything.
+/// Adds to the set what is reached from the work list without reading.
 void ConfigurationStepper::close(ConfigurationSet& set) {
   set.members.clear();
   set.is_complete = set.is_too_large = false;

@@ -13,13 +13,14 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kMaxClosure = 64;  // states; beyond it only the same state covers
+constexpr std::size_t kMaxClosure = 64;  // in states; beyond it, only the same state covers
 constexpr int kMaxPasses = 32;
 constexpr StateId kLeftOut = 0xFFFFFFFF;
 
 }  // namespace
 
-/// Begins with all pairs that might be, and takes those away whose edges lead to pairs that are none, until all are.
+/// Begins with all pairs that are possible, and removes those whose edges lead to no pair, until none is left to
+/// remove.
 class SimulationFinder {
  public:
   using Texts = Simulation::Texts;
@@ -41,7 +42,7 @@ class SimulationFinder {
 
  private:
   struct Closure {
-    std::vector<StateId> members;  // that read, and calls
+    std::vector<StateId> members;  // states that read, and calls
     bool returns = false, is_wide = false;
   };
 
@@ -55,14 +56,14 @@ class SimulationFinder {
     return found_.records_[place];
   }
 
-  /// A state for which it can be told from its bytes, its call or its ways.
+  /// Whether a state can be compared by its bytes, its call or its ways.
   bool is_comparable(StateId state) const {
     using Kind = Automaton::Kind;
     const Kind kind = automaton_.at(state).kind;
     return automaton_.is_live(state) && (kind == Kind::kBytes || kind == Kind::kSplit || kind == Kind::kCall);
   }
 
-  /// What need not be looked at again: kinds, rules that are called, bytes that are read.
+  /// Whether a pair is possible by what never changes: kinds, called rules, bytes that are read.
   bool may_cover(StateId by, StateId state) {
     const Automaton::State &own = automaton_.at(state), &other = automaton_.at(by);
     if (by == state || own.kind != other.kind || !is_comparable(state) || !is_comparable(by)) return false;
@@ -131,8 +132,8 @@ class SimulationFinder {
     return true;
   }
 
-  /// Takes pairs away. The states that are laid first stand at the end of what is read: most of what a pair depends on
-  /// is settled before it.
+  /// Removes pairs. States that are laid first are at the end of what is read: so most of what a pair depends on is
+  /// settled before it.
   void settle(Texts texts) {
     std::ranges::sort(states_);
     for (int pass = 0; pass < kMaxPasses; ++pass) {
@@ -144,7 +145,7 @@ class SimulationFinder {
     for (Record& each : found_.records_) each.loops[index(texts)] = each.more[index(texts)] = 0;
   }
 
-  /// True if a pair was taken away.
+  /// Removes what a pair does not have. True: something was removed.
   bool weaken(StateId state, Texts texts) {
     Record& own = found_.records_[found_.record_of_[state]];
     bool was_any = false;
@@ -192,7 +193,7 @@ class SimulationFinder {
     return own->stride != 0 && by == state + own->stride && own->more[index(texts)] != 0;
   }
 
-  /// What is reached from a state without reading anything.
+  /// What is reached from a state without reading.
   const Closure& closure(StateId state) {
     const auto [known, is_new] = closures_.try_emplace(state);
     if (!is_new) return known->second;
@@ -216,7 +217,7 @@ class SimulationFinder {
     return found;
   }
 
-  /// `states_` ascend: that of the next copy is counted before.
+  /// Counts the later copies that cover a state. `states_` ascend, so that the next copy is counted before.
   void count_copies(StateId state) {
     Record& own = found_.records_[found_.record_of_[state]];
     for (std::uint32_t& more : own.more) {
@@ -228,7 +229,7 @@ class SimulationFinder {
     }
   }
 
-  /// Records that say nothing take no memory.
+  /// The result without records that say nothing.
   Simulation drop_uncovered() const {
     Simulation kept;
     kept.record_of_.resize(found_.record_of_.size());
@@ -246,7 +247,7 @@ class SimulationFinder {
     return kept;
   }
 
-  /// False: the rest is not looked at.
+  /// Counts work. False: the rest is not compared.
   bool spend(std::size_t work) {
     if (work_ + work > Simulation::kMaxWork) return false;
     work_ += work;
@@ -258,7 +259,7 @@ class SimulationFinder {
   const Automaton& automaton_;
   const AutomatonShape& shape_;
   Simulation found_;
-  std::vector<StateId> states_;                                          // that have a record
+  std::vector<StateId> states_;                                          // states with a record
   std::unordered_map<std::uint32_t, std::vector<StateId>> loop_states_;  // by rule and bit
   std::unordered_map<StateId, Closure> closures_;
   std::size_t work_ = 0;
@@ -313,12 +314,12 @@ void Simulation::leave_out(std::vector<Place>& places, std::uint32_t bottom,
     if (place.state == kLeftOut) members[place.member].state = kLeftOut;
 }
 
-/// Loop states first, which cover most. One is left out only for another that is still there, so that of two that cover
-/// each other one stays.
+/// Reduces a group, with loop states first, as they cover most. A state is left out only for one that is still there,
+/// so that of two that cover each other one stays.
 void Simulation::reduce_group(std::span<Place> group, Texts texts) const {
   const auto which = to_size(std::to_underlying(texts));
   std::uint32_t rule = 0;
-  std::uint64_t loops = 0;  // of the rule that are in the group; those of another rule are not compared
+  std::uint64_t loops = 0;  // loop states of the rule in the group; states of other rules are not compared
   for (const Place& place : group) {
     const Record* own = record(place.state);
     if (own == nullptr || own->loop_bit == 0xFF || (loops != 0 && own->rule != rule)) continue;
@@ -338,7 +339,7 @@ void Simulation::reduce_group(std::span<Place> group, Texts texts) const {
     leave_out_covered(true);
     leave_out_covered(false);
   }
-  // Ascending: each is left out for the next later copy of the same state.
+  // In ascending order, each state is left out for the same state in the next later copy.
   for (std::size_t i = 0; i < group.size(); ++i) {
     const Record* own = group[i].state == kLeftOut ? nullptr : record(group[i].state);
     if (own == nullptr || own->stride == 0) continue;

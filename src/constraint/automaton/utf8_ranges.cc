@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kFirstSurrogate = 0xD800, kLastSurrogate = 0xDFFF;
 constexpr std::array<std::uint32_t, 4> kLastOfLength = {0x7F, 0x7FF, 0xFFFF, 0x10FFFF};
-constexpr std::uint32_t kBitsOfByte = 6;  // that a continuation byte carries
+constexpr std::uint32_t kBitsOfByte = 6;  // the bits of a continuation byte
 
 void add_spelled(std::uint32_t first, std::uint32_t last, std::vector<Utf8Sequence>& out) {
   std::string low, high;
@@ -22,7 +22,8 @@ void add_spelled(std::uint32_t first, std::uint32_t last, std::vector<Utf8Sequen
   out.push_back(sequence);
 }
 
-/// Code points of one length, none a surrogate. Where the two ends differ in a byte, all bytes behind it must be free.
+/// Adds code points of one length, none of which is a surrogate. Where the ends differ in a byte, all later bytes must
+/// be free.
 void add_range(std::uint32_t first, std::uint32_t last, std::vector<Utf8Sequence>& out) {
   for (std::uint32_t bits = kBitsOfByte; bits <= 3 * kBitsOfByte && first > kLastOfLength[0]; bits += kBitsOfByte) {
     const std::uint32_t below = (std::uint32_t{1} << bits) - 1;

@@ -238,7 +238,7 @@ Result<TokenId> GbnfParser::parse_token_id(std::string_view number) const {
   return id;
 }
 
-/// Parses a token, behind its '<'.
+/// Parses a token; its '<' was taken.
 Result<ExpressionId> GbnfParser::parse_token() {
   const std::size_t begin = place_, end = text_.find('>', begin);
   const std::string_view name = text_.substr(begin, end == std::string_view::npos ? 0 : end - begin);

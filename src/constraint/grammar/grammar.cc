@@ -5,7 +5,7 @@
 namespace octavo {
 namespace {
 
-/// x?, x* or x+.
+/// Whether a repetition is x?, x* or x+.
 bool is_plain_repeat(std::uint32_t min, std::uint32_t max) {
   return (min == 0 && max == 1) || (min <= 1 && max == Grammar::kAnyNumber);
 }

@@ -7,7 +7,7 @@ namespace octavo {
 namespace {
 
 constexpr std::uint32_t kMarkBegin = '<';
-constexpr std::size_t kFewCharacters = 4;  // that are written wherever they may stand
+constexpr std::size_t kFewCharacters = 4;  // sets of so few characters are written out wherever they occur
 
 CodePointSet range(std::uint32_t first, std::uint32_t last) {
   CodePointSet set;
@@ -21,7 +21,7 @@ CodePointSet one_of(std::string_view characters) {
   return set;
 }
 
-/// What a string holds as it is.
+/// The characters that a string has without escapes.
 CodePointSet plain_characters() {
   const CodePointSet set = range(0x20, CodePointSet::kLimit - 1);
   CodePointSet escaped('"');
@@ -31,7 +31,7 @@ CodePointSet plain_characters() {
 
 CodePointSet all_beyond_ascii() { return range(0x80, CodePointSet::kLimit - 1); }
 
-/// Gemma's template writes any name as it is; one that its calls could not be read by stands between marks.
+/// Whether Gemma's template writes a name as it is; names by which its calls could not be read are between marks.
 bool is_bare(std::string_view name) {
   return !name.empty() && name.find_first_of(":,{}[]<>\"' \t\r\n") == std::string_view::npos;
 }
@@ -83,7 +83,7 @@ ExpressionId JsonGrammar::hex_digits(std::uint32_t count) {
   return grammar_.repeat(grammar_.set(one_of("0123456789abcdefABCDEF")), count, count);
 }
 
-/// What follows \u: a code unit that stands alone, or a pair of surrogates.
+/// What follows \u: a code unit by itself, or a pair of surrogates.
 ExpressionId JsonGrammar::escaped_unit() {
   const ExpressionId d = grammar_.set(one_of("dD"));
   const ExpressionId below_d = grammar_.sequence({grammar_.set(one_of("0123456789abcABCefEF")), hex_digits(3)});
@@ -116,8 +116,7 @@ ExpressionId JsonGrammar::characters(std::uint32_t min, std::uint32_t max) {
   return grammar_.repeat(any_character(), min, max);
 }
 
-/// Characters beyond ASCII, or those that no string holds as they are, in their shortest forms: a rule, where they are
-/// many.
+/// Characters beyond ASCII, or those that strings must escape, in their shortest forms; a rule, where there are many.
 ExpressionId JsonGrammar::rare(const CodePointSet& set) {
   const auto known = rare_.find(set);
   if (known != rare_.end()) return known->second;

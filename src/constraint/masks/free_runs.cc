@@ -45,7 +45,7 @@ std::optional<std::uint8_t> FreeRuns::plain_only(LocalId state) {
   return kMostBytes;
 }
 
-/// Any plain character leads on to one state, no control character is taken, and the call does not end.
+/// Whether all plain characters lead to one state, no control character is taken, and the call does not end.
 bool FreeRuns::takes_only_plain(LocalId state) {
   const Step& step = step_of(state);
   if (step.is_plain) return *step.is_plain;
@@ -70,7 +70,7 @@ bool FreeRuns::is_inside(LocalId state) {
   return true;
 }
 
-/// The bytes under 128 that lead to the same state, of all such sets the largest.
+/// Finds the largest set of bytes under 128 that lead to the same state.
 const FreeRuns::Step& FreeRuns::find_step(LocalId state) {
   if (state >= steps_.size()) steps_.resize(to_size(state) + 1);
   Step step{.is_known = true};
@@ -96,7 +96,7 @@ const FreeRuns::Step& FreeRuns::find_step(LocalId state) {
   return steps_[state] = step;
 }
 
-/// Along the states behind, as long as they take the same bytes.
+/// Follows the next states as long as they take the same bytes.
 std::uint8_t FreeRuns::find_run(LocalId state, bool with_others) {
   const Step first = step_of(state);
   std::uint8_t run = 0;
@@ -125,8 +125,8 @@ bool FreeRuns::others_lead_on(LocalId state) {
   return lead_on;
 }
 
-/// All characters that have come to this place of the decoder in this state. Many ways lead to the same places, each of
-/// which is looked at once in a round.
+/// Whether all characters that have come to this place of the decoder in this state lead to `target`. Many ways lead to
+/// the same places, each of which is looked at once in a round.
 bool FreeRuns::all_lead_to(LocalId from, std::uint8_t place, LocalId target) {
   if (place == 0) return from == target;
   if (from == LocalStates::kDead || locals_.is_too_large(from) || locals_.is_complete(from)) return false;

@@ -9,7 +9,7 @@ std::size_t hash_of(const ConfigurationSet& set, bool is_last) {
   std::uint64_t hash = (set.is_complete ? 1 : 2) + (is_last ? 2 : 0);
   for (const auto& [state, stack] : set.members)
     hash = (hash ^ (std::uint64_t{state} << 32 | stack)) * 0x9E3779B97F4A7C15 + (hash >> 29);
-  return hash ^ hash >> 32;  // its low bits are a place in a table
+  return hash ^ hash >> 32;  // its low bits are an index of a table
 }
 
 }  // namespace
@@ -21,7 +21,7 @@ LocalStates::LocalStates(const Automaton& automaton, Kept kept)
 
 void LocalStates::clear() {
   stacks_ = {};
-  states_ = std::vector<State>(1);  // kDead
+  states_ = std::vector<State>(1);  // the state kDead
   configurations_ = {};
   transitions_ = std::vector<LocalId>(num_classes_, kDead);
   slots_ = std::vector<LocalId>(kFewSlots, kDead);
@@ -42,7 +42,7 @@ void LocalStates::begin_count() {
   round_ = 1;
 }
 
-/// The calls above `bottom`, on the stacks of this.
+/// Copies the calls above `bottom` to this object's stacks.
 StackId LocalStates::copied(StackId stack, const CallStacks& stacks, StackId bottom) {
   if (stack == bottom) return CallStacks::kBottom;
   return stacks_.push(copied(stacks.below(stack), stacks, bottom), stacks.return_of(stack));
@@ -65,7 +65,8 @@ void LocalStates::mark_edges(LocalId id, Edges& edges) const {
   }
 }
 
-/// The bytes around one between which no edge of the members begins or ends lead to the same state.
+/// Finds the state after a byte. Bytes around it between which no edge of the members begins or ends lead to the same
+/// state.
 LocalId LocalStates::find_after(LocalId id, std::uint8_t byte) {
   std::uint8_t low = 0, high = 0xFF;
   for (const Configuration& member : members(id)) {
@@ -97,7 +98,7 @@ LocalId LocalStates::of_set(ConfigurationSet& set, bool is_last) {
     });
   }
   if (is_last) {
-    if (!set.members.empty()) set.is_complete = false;  // that it may end there says nothing of what may follow
+    if (!set.members.empty()) set.is_complete = false;  // where the call may end says nothing about what may follow
     automaton_.simulation().reduce(set.members, stacks_, CallStacks::kBottom);
   }
   if (set.is_dead() && !set.is_too_large) return kDead;

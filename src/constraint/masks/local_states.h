@@ -85,7 +85,7 @@ class LocalStates {
   ConfigurationStepper stepper_;
   ConfigurationSet reached_;
   std::vector<State> states_;
-  std::vector<Configuration> configurations_;  // those of all states
+  std::vector<Configuration> configurations_;  // the configurations of all states
   std::vector<LocalId> transitions_;           // [states, classes]
   std::vector<LocalId> slots_;                 // a table by hashes, of a power of two; kDead: none
   std::uint32_t round_ = 1;

@@ -10,7 +10,7 @@ namespace octavo {
 bool PlainRuns::holds(LocalId state, const TokenTrie::Below& below) {
   if (below.depth > kMostBytes || !are_within(below.ascii, kPlainAscii)) return false;
   if (!below.has_others) {
-    const std::uint8_t with_others = known_run(node_of(state, 0, true));  // where more may follow, less may
+    const std::uint8_t with_others = known_run(node_of(state, 0, true));  // fewer may follow than without others
     if (with_others != kUnknown && with_others >= below.depth) return true;
     return run_of(node_of(state, 0, false)) >= below.depth;
   }
@@ -19,17 +19,16 @@ bool PlainRuns::holds(LocalId state, const TokenTrie::Below& below) {
   return false;
 }
 
-/// Looks at all that the state leads to by so many bytes, the nearest first, and at how far each of them is from where
-/// a character is refused.
+/// Looks at all states that are so many bytes away, the nearest first, and at how far each is from a refused character.
 std::uint8_t PlainRuns::find_run(Node root) {
   num_steps_ = 0;
   may_be_endless_ = true;
   arrows_.clear();
   open_.clear();
   add_target(root, root);
-  std::vector<std::size_t> levels = {0};  // where the nodes begin that are so many bytes away
+  std::vector<std::size_t> levels = {0};  // where the nodes of each distance begin
   std::size_t num_expanded = 0;
-  bool is_refused = false;  // the nearest way to that is the root's run
+  bool is_refused = false;  // the nearest way to a refused character is the root's run
   while (levels.size() <= kMostBytes && levels.back() < open_.size() && num_steps_ <= kMaxSteps && !is_refused) {
     const std::size_t end = open_.size();
     for (; num_expanded < end && num_steps_ <= kMaxSteps && !is_refused; ++num_expanded) {
@@ -40,13 +39,13 @@ std::uint8_t PlainRuns::find_run(Node root) {
   }
   const bool is_cut = num_steps_ > kMaxSteps && !is_refused, is_all = num_expanded == open_.size();
   if (is_cut)
-    for (const Node node : std::span(open_).subspan(num_expanded)) add_end(node);  // nothing is known of them
+    for (const Node node : std::span(open_).subspan(num_expanded)) add_end(node);  // nothing is known of these nodes
   spread_ends();
-  const std::size_t last_level = levels.size() - 1;  // with a refusal: that of the one which is refused
+  const std::size_t last_level = levels.size() - 1;  // with a refusal, the level of the refused node
   for (std::size_t level = 0, i = 0; i < open_.size(); ++i) {
     if (level + 1 < levels.size() && i == levels[level + 1]) ++level;
-    // An end as far from the root as a node that is some bytes away is out of that node's sight. A question that was
-    // cut short gives only the root's answer as it would be if nothing had been asked before.
+    // An end as far from the root as a node some bytes away is out of that node's sight. A question that was cut short
+    // gives only the root's answer, as if nothing had been asked before.
     std::size_t sight = is_all || i == 0 ? kMostBytes + 1U : kMostBytes - level;
     if (is_refused && i > 0) sight = last_level - std::min(last_level, level) + 1;
     if (is_cut && i > 0) sight = 0;
@@ -62,7 +61,7 @@ void PlainRuns::add_end(Node node) {
   may_be_endless_ = false;
 }
 
-/// False: a character is refused there.
+/// Adds the nodes that follow a node. False: a character is refused there.
 bool PlainRuns::expand(Node node) {
   const std::uint8_t place = node / 2 % kNumUtf8Places;
   locals_.mark_edges(state_of(node), edges_);
@@ -73,7 +72,7 @@ bool PlainRuns::expand(Node node) {
   return node % 2 == 0 || std::ranges::all_of(std::span(kUtf8FirstSteps).subspan(1), goes_on);
 }
 
-/// No control character is taken, and the call does not end.
+/// Whether no control character is taken, and the call does not end.
 bool PlainRuns::is_inside(LocalId state) {
   if (locals_.is_complete(state)) return false;
   for (std::size_t byte = 0; byte < kPlainRanges.front().low; ++byte) {
@@ -83,7 +82,7 @@ bool PlainRuns::is_inside(LocalId state) {
   return true;
 }
 
-/// Bytes between two edges of the automaton lead to one state.
+/// Adds the nodes of a range: bytes between two edges of the automaton lead to one state.
 bool PlainRuns::expand_range(Node node, const Utf8PlaceStep& range) {
   for (std::size_t byte = range.low; byte <= range.high; ++byte) {
     if (byte > range.low && !edges_[byte]) continue;
@@ -107,8 +106,8 @@ void PlainRuns::add_target(Node node, Node target) {
   arrows_.emplace_back(target, node);
 }
 
-/// Goes from each end backwards, the nearest first: a run ends one byte earlier than that of the nearest state it leads
-/// to.
+/// Goes backwards from each end, the nearest first: a run is one byte longer than that of the nearest state that it
+/// leads to.
 void PlainRuns::spread_ends() {
   std::ranges::sort(arrows_);
   std::array<std::vector<Node>, kMostBytes + 1> at;

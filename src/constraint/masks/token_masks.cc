@@ -7,24 +7,24 @@
 namespace octavo {
 namespace {
 
-constexpr int kMostCalls = 3;  // above another that is looked at together with it
+constexpr int kMostCalls = 3;  // above another call that is looked at together with it
 
-/// A configuration, and the call that it is looked at in.
+/// A configuration, and the call in which it is looked at.
 struct Placed {
   StackId call;
   Configuration member;
 };
 
-/// Ordered by call. A call in the midst of another, such as that of a character within a string, is looked at as a part
-/// of it where both are alive: apart, the tokens that run over its end would be found once more for each place it
-/// returns to.
+/// The configurations in order of their calls. A call in the middle of another one, such as that of a character within
+/// a string, is looked at as a part of it where both are alive: else the tokens that run over its end would be found
+/// again for each place to which it returns.
 std::vector<Placed> placed_by_call(std::span<const Configuration> members, const CallStacks& stacks) {
   std::vector<Placed> placed;
   placed.reserve(members.size());
   for (const Configuration& member : members) placed.push_back({member.stack, member});
   if (placed.size() == 1) return placed;
   std::ranges::stable_sort(placed, {}, [](const Placed& one) { return one.member.stack; });
-  // A stack is made after what lies below it, whose place is known by then.
+  // A stack is made after the part below it, whose place is known by then.
   for (auto begin = placed.begin(); begin != placed.end();) {
     const StackId stack = begin->member.stack;
     StackId call = stack, below = stack;
@@ -44,9 +44,9 @@ std::vector<Placed> placed_by_call(std::span<const Configuration> members, const
 
 constexpr std::uint32_t kBehind = 0xFFFFFFFF;                        // in a key: a state that is returned to follows
 constexpr std::uint32_t kDropsSpace = 1, kIsLast = 2, kInLoops = 4;  // at the front of a key
-constexpr std::size_t kManyMembers = 24;                             // those in loops are looked at first
-constexpr std::uint64_t kRunWork = 512;            // steps that asking how a state's text may run on counts for
-constexpr std::uint64_t kStepsBetweenLooks = 512;  // at whether a walk is over
+constexpr std::size_t kManyMembers = 24;                             // with so many, those in loops are looked at first
+constexpr std::uint64_t kRunWork = 512;            // steps for asking how far a state's text may run on
+constexpr std::uint64_t kStepsBetweenLooks = 512;  // between looks at whether a walk is over
 
 }  // namespace
 
@@ -75,14 +75,14 @@ bool TokenMasks::is_kept(const ConfigurationSet& set, const CallStacks& stacks, 
   return find_entries(set, stacks, drops_space, kept, [](const Entry&) {}).outcome != FoundMask::Outcome::kNotReady;
 }
 
-/// Hands out the entries that a mask consists of.
+/// Calls `take` with the entries of which a mask consists.
 template <class Take>
 FoundMask TokenMasks::find_entries(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space,
                                    const MaskSearch& search, const Take& take) {
   if (set.is_too_large) return {FoundMask::Outcome::kTooLarge, kMaxWork + 1};
   std::vector<Configuration> members;
   if (!automaton_.simulation().empty()) {
-    // Fewer say the same if nothing follows, and are more often known.
+    // Fewer members say the same if nothing follows, and are more often known.
     members = set.members;
     automaton_.simulation().reduce(members, stacks, CallStacks::kBottom);
   }
@@ -103,7 +103,7 @@ FoundMask TokenMasks::find_entries(const ConfigurationSet& set, const CallStacks
   return found;
 }
 
-/// Hands out an entry, and those of what follows the calls that may end.
+/// Calls `take` with an entry, and with those of what follows the calls that may end.
 template <class Take>
 FoundMask TokenMasks::find_behind(EntryPointer entry, Key key, StackId stack, const CallStacks& stacks,
                                   const MaskSearch& search, const Take& take) {
@@ -138,7 +138,7 @@ TokenMasks::EntryPointer TokenMasks::find_members(const Members& members, const 
       key, search, [&](Entry& filled) { return walk_members(members, drops_space, filled); }, known.get());
 }
 
-/// The members that are in a loop, or in a call out of one; none where there are few members.
+/// The members in a loop, or in a call out of one; none where there are few members.
 std::vector<Configuration> TokenMasks::in_loops(const Members& members) const {
   std::vector<Configuration> found;
   if (members.all.size() < kManyMembers) return found;
@@ -147,7 +147,8 @@ std::vector<Configuration> TokenMasks::in_loops(const Members& members) const {
   return found;
 }
 
-/// The calls above `call` as what they return to, so that equal places have equal keys whatever their stacks' ids are.
+/// The key of members: the calls above `call` stand for what they return to, so that equal places have equal keys
+/// whatever their stacks' ids are.
 TokenMasks::Key TokenMasks::key_of(const Members& members, bool drops_space) {
   const auto& [all, stacks, call] = members;
   Key key;
@@ -185,7 +186,7 @@ TokenMasks::EntryPointer TokenMasks::find_or_walk(const Key& key, const MaskSear
   std::unique_lock lock(walk_mutex_, std::defer_lock);
   if (search.waits) {
     lock.lock();
-    if (EntryPointer known = find(key)) return known;  // of whoever walked
+    if (EntryPointer known = find(key)) return known;  // another thread has walked
   } else if (!lock.try_lock()) {
     return nullptr;
   }
@@ -194,7 +195,7 @@ TokenMasks::EntryPointer TokenMasks::find_or_walk(const Key& key, const MaskSear
   return entry ? keep(key, std::move(*entry)) : nullptr;
 }
 
-/// Walks beside the states that are kept, and without them if it outgrows them.
+/// Walks with the states that are kept, or without them if it outgrows them.
 template <class Walk>
 std::optional<TokenMasks::Entry> TokenMasks::walked(const MaskSearch& search, const Walk& walk, const Entry* loops,
                                                     bool keeps_ranges) {
@@ -248,7 +249,7 @@ std::size_t TokenMasks::bytes_of(const Key& key, const Entry& entry) const {
          entry.tokens.size() * sizeof(TokenId) + entry.exits.size() * sizeof(std::uint32_t) + entry.ranges.num_bytes();
 }
 
-/// Begins at the root.
+/// Walks for members, beginning at the root.
 bool TokenMasks::walk_members(const Members& members, bool drops_space, Entry& entry) {
   const LocalId from = walked_->states.of_call(members.all, members.stacks, members.call);
   if (!drops_space) return walk_parts(from, entry);
@@ -290,7 +291,7 @@ bool TokenMasks::walk_behind(LocalId from, std::span<const std::uint32_t> exits,
   return true;
 }
 
-/// Whole subtrees of one parent, whose state is `from`. False where it was given up.
+/// Walks whole subtrees of one parent, whose state is `from`. False: it was given up.
 bool TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from, Entry& entry) {
   open_.assign(1, {end, from});
   for (std::uint32_t node = begin; node < end && !entry.is_failed;) {
@@ -309,7 +310,7 @@ bool TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
     }
     const TokenTrie::Below& below = trie_.below(node);
     if (node + 1 < here.end && may_follow_byte(before, here.byte, local, below)) {
-      // Nothing that follows an end of the call there adds to them.
+      // Nothing that follows an end of the call there adds to these tokens.
       ranges_.take(trie_.tokens_from(node));
       node = here.end;
       continue;
@@ -321,7 +322,8 @@ bool TokenMasks::walk_below(std::uint32_t begin, std::uint32_t end, LocalId from
   return true;
 }
 
-/// False: the walk is over, by its bounds (the entry has failed), by its growth, or by the search's end.
+/// Whether a walk may go on. False: it is over, by its bounds (the entry has failed), by its growth, or by the end of
+/// the search.
 bool TokenMasks::may_go_on(Entry& entry) {
   if (work_ > kMaxWork) entry.is_failed = true;
   if (work_ - looked_at_ < kStepsBetweenLooks) return true;
@@ -335,8 +337,8 @@ LocalId TokenMasks::step(LocalId from, std::uint8_t byte) {
   return walked_->states.after(from, byte);
 }
 
-/// All bytes below a node may follow in this state. Where the members in loops of a set are known, only one member is
-/// asked at a time: what all of them lead to is many states that never come again.
+/// Whether all bytes below a node may follow in this state. Where the members of a set in loops are known, one member
+/// is asked at a time: together they lead to many states that never come again.
 bool TokenMasks::may_follow(LocalId state, const TokenTrie::Below& below) {
   if (known_ranges_ != nullptr) return one_reads(state, below);
   count_runs(state);
@@ -350,8 +352,8 @@ bool TokenMasks::one_reads(LocalId state, const TokenTrie::Below& below) const {
   });
 }
 
-/// Whether a node's byte, which leads from `before` to `state`, and all below it may follow. One way is asked before
-/// all.
+/// Whether a node's byte, which leads from `before` to `state`, and all bytes below it may follow. One way is asked
+/// before all.
 bool TokenMasks::may_follow_byte(LocalId before, std::uint8_t byte, LocalId state, const TokenTrie::Below& below) {
   if (known_ranges_ == nullptr && walked_->free_runs.holds_behind(before, byte, below)) return true;
   return may_follow(state, below);
@@ -367,11 +369,11 @@ void TokenMasks::visit(std::uint32_t node, LocalId local, Entry& entry) {
   if (walked_->states.is_complete(local) && trie_.at(node).end > node + 1) entry.exits.push_back(node);
 }
 
-/// Brings the tokens into the smaller of the two forms.
+/// Brings the tokens into the smaller of two forms.
 void TokenMasks::finish(Entry& entry, bool keeps_ranges) {
   if (known_ranges_ != nullptr) ranges_.take(*known_ranges_);
   if (keeps_ranges && entry.plain_bits.data() == trie_.plain_bits(FreeRuns::kEndless).data()) {
-    // These parts are plain text, all of which follows.
+    // Plain text, all of which follows.
     for (const TokenTrie::Part& part : trie_.parts())
       if (part.text == TokenTrie::Text::kPlain || part.text == TokenTrie::Text::kLongPlain) ranges_.take(part.tokens);
     entry.plain_bits = {};

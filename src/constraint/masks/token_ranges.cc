@@ -6,7 +6,7 @@
 
 namespace octavo {
 
-/// A walk finds them so, but below exits that lie below each other it goes twice.
+/// Sorts the ranges. A walk finds them in order, except that it goes twice below exits that are below each other.
 void TokenRanges::order() {
   if (std::ranges::adjacent_find(ranges_, [](const Range& a, const Range& b) { return a.end > b.begin; }) ==
       ranges_.end())
@@ -34,7 +34,7 @@ std::size_t TokenRanges::num_tokens() const {
   return num_tokens;
 }
 
-/// A range may go on from one part of the tree into the next.
+/// The ranges within bounds. A range may continue from one part of the tree into the next.
 std::vector<TokenRanges::Range> TokenRanges::within(Range bounds) const {
   std::vector<Range> within;
   for (const Range& range : ranges_) {
@@ -44,7 +44,7 @@ std::vector<TokenRanges::Range> TokenRanges::within(Range bounds) const {
   return within;
 }
 
-/// A part whose tokens are mostly among them is taken whole, and those are struck out that are not.
+/// Sets the bits. A part most of whose tokens are in the ranges is taken as a whole, and the other tokens are removed.
 void TokenRanges::set_bits(const TokenTrie& trie, std::span<MaskWord> mask) const {
   const auto for_tokens = [&](std::uint32_t begin, std::uint32_t end, auto&& set) {
     for (std::uint32_t i = begin; i < end; ++i) set(mask, to_size(trie.tokens()[i]));

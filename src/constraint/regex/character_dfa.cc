@@ -120,7 +120,7 @@ std::optional<CharacterDfa> CharacterDfa::of_texts(std::span<const std::string> 
 std::optional<CharacterDfa> CharacterDfa::of_lengths(std::uint32_t min, std::uint32_t max) {
   const bool is_bounded = max != Grammar::kAnyNumber;
   if ((is_bounded ? max : min) >= kMaxStates) return std::nullopt;
-  const std::uint32_t most = is_bounded ? max + 1 : min;  // of characters that are counted
+  const std::uint32_t most = is_bounded ? max + 1 : min;  // characters that are counted
   CharacterDfa dfa;
   dfa.ranges_ = {{.begin = 0, .class_id = 0}};
   for (std::uint32_t length = 0; length <= most; ++length) {
@@ -241,7 +241,7 @@ std::optional<std::size_t> CharacterDfa::longest() const {
       length[to] = std::max(length[to], length[order[i]] + 1);
       if (--num_before[to] == 0) order.push_back(to);
     });
-  // States that a loop leads to are not in the order.
+  // States to which a loop leads are not in the order.
   if (order.size() != to_size(std::ranges::count(live, true))) return std::nullopt;
   std::size_t longest = 0;
   for (const State state : order)
@@ -249,7 +249,8 @@ std::optional<std::size_t> CharacterDfa::longest() const {
   return longest;
 }
 
-/// States that several lead to become rules; those that one leads to stand in its expression.
+/// Writes states as expressions: a state to which several lead becomes a rule; others are part of the expression
+/// before.
 class CharacterDfaWriter {
  public:
   CharacterDfaWriter(const CharacterDfa& dfa, const CharacterWriter& write, Grammar& grammar)
@@ -260,7 +261,7 @@ class CharacterDfaWriter {
         num_before_(dfa.num_states()),
         num_behind_(dfa.num_states()) {
     constexpr State kNone = CharacterDfa::kMaxStates;
-    std::vector<State> counted(dfa_.num_states(), kNone);  // in whose edges a state was met last
+    std::vector<State> counted(dfa_.num_states(), kNone);  // the state in whose edges a state was last met
     for (State state = 0; state < dfa_.num_states(); ++state) {
       for (std::uint32_t class_id = 0; live_[state] && class_id < dfa_.num_classes_; ++class_id) {
         const State to = dfa_.next(state, class_id);
@@ -286,10 +287,10 @@ class CharacterDfaWriter {
 
  private:
   using State = CharacterDfa::State;
-  static constexpr std::uint64_t kStepsOfRange = 4;  // each is looked up among the edges
-  static constexpr int kMaxInline = 32;              // levels of expressions in each other
+  static constexpr std::uint64_t kStepsOfRange = 4;  // each range is looked up among the edges
+  static constexpr int kMaxInline = 32;              // nested expressions
 
-  /// The live states that follow, each with the characters that lead there.
+  /// The live states that follow, each with the characters that lead to it.
   std::map<State, CodePointSet> edges_of(State state) const {
     std::map<State, CodePointSet> edges;
     if (num_behind_[state] == 0 || !grammar_.work().add(dfa_.ranges_.size() * kStepsOfRange)) return edges;
@@ -326,7 +327,7 @@ class CharacterDfaWriter {
   const CharacterWriter& write_;
   Grammar& grammar_;
   const std::vector<bool> live_;
-  std::vector<std::uint32_t> num_before_, num_behind_;  // live states that lead to one, and that it leads to
+  std::vector<std::uint32_t> num_before_, num_behind_;  // live states before a state, and behind it
   std::map<State, RuleId> rules_;
   std::vector<State> work_;
 };

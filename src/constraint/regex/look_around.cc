@@ -8,8 +8,8 @@
 namespace octavo {
 namespace {
 
-/// The place behind the part that begins at `place`: an escape, a class, a group or a character; the end where it is
-/// not closed.
+/// The end of the part that begins at `place`: an escape, a class, a group or a character; the end of the pattern where
+/// it is not closed.
 std::size_t end_of_part(std::string_view pattern, std::size_t place) {
   int depth = 0;
   bool in_class = false;
@@ -45,7 +45,7 @@ std::optional<std::vector<std::string_view>> parts_of(std::string_view pattern) 
 
 bool is_quantifier(std::string_view part) { return std::string_view("*+?{").contains(part.front()); }
 
-/// Inside of a group that begins so.
+/// The text inside a group that begins with `begin`.
 std::optional<std::string_view> inside(std::string_view part, std::string_view begin) {
   if (!part.starts_with(begin) || !part.ends_with(")")) return std::nullopt;
   return part.substr(begin.size(), part.size() - begin.size() - 1);

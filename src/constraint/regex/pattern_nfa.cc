@@ -46,7 +46,7 @@ std::uint32_t PatternNfa::lay(const RegexNode& node, std::uint32_t next) {
     }
     case RegexNode::Kind::kRepeat: return lay_repeat(node, next);
     case RegexNode::Kind::kNext:
-    case RegexNode::Kind::kNotNext: break;  // ECMA's dialect has none
+    case RegexNode::Kind::kNotNext: break;  // not in ECMA's dialect
   }
   return next;
 }
@@ -94,7 +94,7 @@ bool PatternStates::add(std::size_t num_steps) {
 PatternStates::Reached PatternStates::close(const std::vector<std::uint32_t>& from, bool is_at_begin) {
   Reached reached;
   bool accepts_anything = false;
-  std::vector<std::uint32_t> at_end;  // reached behind a $
+  std::vector<std::uint32_t> at_end;  // reached at a $
   const auto visit = [&](std::uint32_t id, std::vector<bool>& met, std::vector<std::uint32_t>& to) {
     if (!met[id]) to.push_back(id);
     met[id] = true;

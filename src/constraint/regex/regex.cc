@@ -38,7 +38,7 @@ class RegexWriter {
         return between(left, grammar_.repeat(child, node.min, node.max), right);
       }
       case Kind::kNext:
-      case Kind::kNotNext: break;  // ECMA's dialect has none
+      case Kind::kNotNext: break;  // not in ECMA's dialect
     }
     return grammar_.empty();
   }

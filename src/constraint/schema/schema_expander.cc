@@ -23,17 +23,18 @@ std::size_t num_parts(const SchemaFacts& way) {
          (way.values ? way.values->size() : 0);
 }
 
-/// The work of copying it, in units of what it takes at least.
+/// The work of copying a way, in units of the least work.
 std::size_t size_of(const SchemaFacts& way) { return 1 + num_parts(way) / 16; }
 
 constexpr std::uint64_t kStepsOfSchema = 16;
-constexpr std::uint64_t kStepsOfCopy = 16;  // for each of these units
+constexpr std::uint64_t kStepsOfCopy = 16;  // for each unit
 constexpr std::uint64_t kStepsOfKeyword = 4;
 constexpr std::uint64_t kStepsOfLayer = 16;  // four members are looked up in it
 constexpr std::uint64_t kStepsOfPair = 4;
-constexpr std::uint64_t kStepsOfName = 8;  // each is sorted in
+constexpr std::uint64_t kStepsOfName = 8;  // each name is sorted in
 
-/// Keywords that make ways come behind those that narrow them, and `not`, which looks at the ways, comes last.
+/// The order of keywords: those that make ways come after those that narrow them, and `not`, which looks at the ways,
+/// comes last.
 int rank_of(std::string_view keyword) {
   static constexpr std::array<std::string_view, 6> kLate = {"allOf", "$ref", "anyOf", "oneOf", "if", "not"};
   return static_cast<int>(std::ranges::find(kLate, keyword) - kLate.begin() + 1) % (static_cast<int>(kLate.size()) + 1);
@@ -288,7 +289,7 @@ void SchemaExpander::add_schemas(NodeId layer, std::string_view name, SchemaSet&
     for (const NodeId pattern : tree_.at(*patterns).children) {
       if (!report_.work().add(kStepsOfKeyword + name.size())) return;
       const CharacterDfa* names = texts_.of_names(pattern);
-      if (names == nullptr) is_known = true;  // for all that is known: the object's writer says so
+      if (names == nullptr) is_known = true;  // all that is known; the object's writer says so
       if (names == nullptr || !names->accepts(name)) continue;
       is_known = true;
       schemas.push_back({.node = pattern});
@@ -370,7 +371,7 @@ bool SchemaExpander::are_disjoint(const SchemaFacts& a, const SchemaFacts& b) {
   return (common & kObjectType) == 0 || have_disjoint_members(a, b);
 }
 
-/// A value that is known may fulfil a way. Only its type is looked at, and what texts and numbers must be.
+/// Whether a known value may fulfil a way: only its type is looked at, and what texts and numbers must be.
 bool SchemaExpander::may_hold(const SchemaFacts& facts, NodeId value) {
   const auto is = [&](std::string_view type) { return is_of_type(tree_, value, type); };
   if (is("null")) return facts.has(kNullType);
@@ -400,7 +401,7 @@ bool SchemaExpander::have_disjoint_texts(const SchemaFacts& a, const SchemaFacts
     const TextTest& test = facts.text_tests.front();
     const CharacterDfa* texts = test.is_format ? texts_.of_format(test.keyword) : texts_.of_pattern(test.keyword);
     if (texts == nullptr) return std::nullopt;
-    report_.work().add(texts->num_transitions() / 4);  // which are copied
+    report_.work().add(texts->num_transitions() / 4);  // they are copied
     return test.is_negated ? texts->complement() : *texts;
   };
   const auto left = texts_of(a), right = texts_of(b);
@@ -409,7 +410,7 @@ bool SchemaExpander::have_disjoint_texts(const SchemaFacts& a, const SchemaFacts
   return common && common->is_empty();
 }
 
-/// Whether no object fulfils both: a member that one requires is forbidden by the other, or no value of it suits both.
+/// Whether no object fulfils both: a member that one requires is forbidden by the other, or no value suits both.
 bool SchemaExpander::have_disjoint_members(const SchemaFacts& a, const SchemaFacts& b) {
   if (have_disjoint_counts(a.min_properties, a.max_properties, b.min_properties, b.max_properties)) return true;
   std::vector<std::string_view> names(a.required.names().begin(), a.required.names().end());
@@ -516,7 +517,7 @@ std::optional<SchemaWays> SchemaExpander::without_keyword(NodeId schema, NodeId 
   return found;
 }
 
-/// A member is there and breaks its schema.
+/// The ways in which a member exists and breaks its schema.
 SchemaWays SchemaExpander::without_members(NodeId keyword, const SchemaWays& ways) {
   SchemaWays found;
   for (const NodeId property : tree_.at(keyword).children) {
@@ -532,8 +533,8 @@ SchemaWays SchemaExpander::without_members(NodeId keyword, const SchemaWays& way
   return found;
 }
 
-/// A member that the schema does not name is there and breaks `additionalProperties`. Only those are tried that the
-/// other schemas name.
+/// The ways in which a member that the schema does not name exists and breaks `additionalProperties`. Only names that
+/// other schemas have are tried.
 std::optional<SchemaWays> SchemaExpander::without_other_members(NodeId schema, NodeId keyword, const SchemaWays& ways) {
   if (tree_.find(schema, "patternProperties")) return std::nullopt;
   const auto properties = tree_.find(schema, "properties");

@@ -48,7 +48,7 @@ class SchemaExpander {
   using NodeId = JsonTree::NodeId;
   using Kind = JsonTree::Kind;
 
-  // Each function gives the ways, narrowed to those that fulfil one demand more.
+  // Each function narrows the ways to those that fulfil one more demand.
   SchemaWays with(SchemaTerm term, SchemaWays ways);
   SchemaWays with_schema(NodeId schema, SchemaWays ways);
   SchemaWays with_keyword(NodeId schema, NodeId keyword, SchemaWays ways);
@@ -60,7 +60,7 @@ class SchemaExpander {
   SchemaWays with_negation(NodeId keyword, SchemaWays ways);
   SchemaWays with_dependencies(NodeId keyword, SchemaWays ways);
 
-  // The opposite: a keyword of the schema does not hold.
+  // Each function gives ways in which a keyword of the schema does not hold.
   SchemaWays without_schema(NodeId schema, const SchemaWays& ways);
   /// Ways in which the keyword does not hold. No value: the keyword cannot be turned round.
   std::optional<SchemaWays> without_keyword(NodeId schema, NodeId keyword, const SchemaWays& ways);

@@ -1,4 +1,4 @@
-// Keywords that say one thing of one type of values, and what it is to break them.
+// Keywords about values of one type: what they demand, and how a value breaks them.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +12,7 @@ using Kind = JsonTree::Kind;
 
 constexpr std::uint64_t kStepsOfName = 16;
 
-/// What a keyword is told by.
+/// A keyword with its place, as these functions get it.
 struct Given {
   const JsonTree& tree;
   NodeId schema;
@@ -97,7 +97,7 @@ void hold_bound(const Given& given, SchemaFacts& facts) {
   const bool is_flag = given.tree.is(given.keyword, Kind::kTrue) || given.tree.is(given.keyword, Kind::kFalse);
   const bool is_minimum = name.ends_with("inimum");
   bool is_exclusive = name.starts_with("exclusive");
-  if (is_exclusive && is_flag) return;  // draft 4 says so beside the bound, which looks at it
+  if (is_exclusive && is_flag) return;  // draft 4 has a flag beside the bound, which reads it there
   if (!given.expect(given.tree.is(given.keyword, Kind::kNumber), "a number")) return;
   const auto value = Decimal::parse(given.node().text);
   if (!value) return given.report.cannot_hold(given.keyword, "the number has too many digits");
@@ -136,7 +136,7 @@ void hold_count(const Given& given, SchemaFacts& facts) {
 void hold_text(const Given& given, SchemaFacts& facts) {
   if (!given.expect(given.tree.is(given.keyword, Kind::kString), "a text")) return;
   const bool is_format = given.node().key == "format";
-  if (is_format && !is_standard_format(given.node().text)) return;  // an annotation
+  if (is_format && !is_standard_format(given.node().text)) return;  // the format is an annotation
   facts.text_tests.push_back({.keyword = given.keyword, .is_format = is_format});
 }
 
@@ -154,7 +154,7 @@ void hold_contains(const Given& given, SchemaFacts& facts) {
 }
 
 void hold_required(const Given& given, SchemaFacts& facts) {
-  if (given.tree.is(given.keyword, Kind::kTrue) || given.tree.is(given.keyword, Kind::kFalse)) return;  // of draft 3
+  if (given.tree.is(given.keyword, Kind::kTrue) || given.tree.is(given.keyword, Kind::kFalse)) return;  // draft 3
   if (!given.expect(given.tree.is(given.keyword, Kind::kArray), "an array of names")) return;
   const bool has_room = facts.required.size() + given.node().children.size() <= SchemaFacts::kMaxRequired;
   if (!given.expect(has_room, "at most 2048 names")) return;
@@ -200,7 +200,7 @@ constexpr std::array kHolders = {Holder{"type", hold_type},
                                  Holder{"unevaluatedProperties", hold_evaluated},
                                  Holder{"unevaluatedItems", hold_evaluated}};
 
-/// Above the maximum there is something else than below the minimum.
+/// Narrows to values that break a bound. What is above a maximum and below a minimum differs.
 bool fail_bound(const Given& given, SchemaFacts& facts) {
   SchemaFacts held;
   hold_bound(given, held);

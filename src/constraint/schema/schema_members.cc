@@ -7,10 +7,10 @@
 namespace octavo {
 namespace {
 
-constexpr std::uint64_t kStepsOfName = 32;   // each is looked up several times
-constexpr std::size_t kMaxNameClasses = 64;  // that patterns tell apart
+constexpr std::uint64_t kStepsOfName = 32;   // each name is looked up several times
+constexpr std::size_t kMaxNameClasses = 64;  // classes that patterns tell apart
 
-/// Keeps the first of names that are equal.
+/// Keeps the first of equal names.
 void drop_repeated(std::vector<std::string>& names) {
   std::map<std::string_view, std::size_t> first;
   std::vector<std::string> kept;
@@ -32,7 +32,7 @@ std::optional<ObjectMembers> SchemaMembers::find(const SchemaFacts& way) {
   return members;
 }
 
-/// All names that the way's schemas name, in their order, some of them several times.
+/// All names that the way's schemas have, in order; some come several times.
 std::vector<std::string> SchemaMembers::names_of(const SchemaFacts& way) const {
   std::vector<std::string> names;
   for (const NodeId layer : way.object_layers) {
@@ -101,7 +101,7 @@ std::vector<OtherMembers> SchemaMembers::other_members(const SchemaFacts& way, s
   return others;
 }
 
-/// The texts that fulfil `propertyNames`. No value: any, or they cannot be told.
+/// The texts that fulfil `propertyNames`. No value: any text does, or the texts cannot be told.
 std::optional<CharacterDfa> SchemaMembers::names_that_fulfil(const SchemaSet& schemas) {
   std::optional<CharacterDfa> all = CharacterDfa::any_text().complement();
   for (SchemaFacts way : parts_.expander.expand(schemas)) {
@@ -121,7 +121,7 @@ std::optional<CharacterDfa> SchemaMembers::names_that_fulfil(const SchemaSet& sc
                   ? strings_.tested_texts(way, other_texts)
                   : CharacterDfa::of_lengths(way.min_length, way.max_length);
     }
-    // The union is what none of the complements leaves out.
+    // The union is the complement of what both complements share.
     const auto neither = texts ? parts_.texts.both(all->complement(), texts->complement()) : std::nullopt;
     if (!neither) {
       parts_.report.cannot_hold(schemas.front().node, "the names take too many states");
@@ -132,7 +132,7 @@ std::optional<CharacterDfa> SchemaMembers::names_that_fulfil(const SchemaSet& sc
   return all;
 }
 
-/// Names by the patterns that they match, of all layers.
+/// The other members of all layers, by the patterns that their names match.
 std::vector<OtherMembers> SchemaMembers::by_patterns(const SchemaFacts& way) {
   std::vector<OtherMembers> classes(1);
   for (const NodeId layer : way.object_layers) {
@@ -182,8 +182,9 @@ std::vector<OtherMembers> SchemaMembers::by_patterns(const SchemaFacts& way) {
   return classes;
 }
 
-/// All schemas of the way are looked at together: each alone would leave out what another one names. An object that
-/// must have more members than are named stays open, as nothing could fulfil it else.
+/// Whether no other members are allowed. All schemas of the way are looked at together: each alone would exclude what
+/// another one names. An object that must have more members than are named stays open, since else nothing could fulfil
+/// it.
 bool SchemaMembers::is_closed(const SchemaFacts& way, std::size_t num_members) const {
   if (!parts_.closes_objects || way.has_unevaluated || num_members < way.min_properties) return false;
   const auto names_alone = [this](NodeId layer) {

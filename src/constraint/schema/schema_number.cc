@@ -13,26 +13,26 @@ namespace {
 
 constexpr std::uint64_t kMaxModulus = 1 << 12;
 
-/// Compares digits that come one by one with those of a number, without their signs.
+/// Compares digits that come one by one with those of a number, without signs.
 class DigitComparison {
  public:
   explicit DigitComparison(const Decimal& to) : whole_(to.integer_digits()), fraction_(to.fraction_digits()) {}
 
-  /// How far the digits have come: as many of the whole part, or of the fraction, and how they compare so far.
+  /// How many digits have come, of the whole part or of the fraction, and how they compare so far.
   struct State {
     std::int16_t place = 0;
     std::int8_t order = 0;
     auto operator<=>(const State&) const = default;
   };
 
-  /// A digit of the whole part; the zero in front of a point is none.
+  /// The state after a digit of the whole part; the zero before a point does not count.
   State after_whole(State state, char digit) const {
     if (to_size(state.place) < whole_.size() && state.order == 0)
       state.order = order(digit, whole_[to_size(state.place)]);
     if (to_size(state.place) <= whole_.size()) ++state.place;
     return state;
   }
-  /// The state behind the last digit of the whole part.
+  /// The state after the last digit of the whole part.
   State at_point(State state) const {
     if (to_size(state.place) != whole_.size()) state.order = to_size(state.place) < whole_.size() ? -1 : 1;
     state.place = 0;
@@ -57,10 +57,10 @@ class DigitComparison {
   std::string whole_, fraction_;
 };
 
-/// The rest of digits by a divisor, in units of the last digit that may count.
+/// The remainder of digits by a divisor, in units of the last digit that may count.
 struct Modulus {
   std::uint64_t modulus = 1;
-  std::uint32_t num_fraction = 0;  // digits behind the point; those further behind are zeros
+  std::uint32_t num_fraction = 0;  // digits after the point; later ones are zeros
 };
 
 std::optional<Modulus> modulus_of(const Decimal& divisor) {
@@ -79,8 +79,8 @@ class NumberFollower {
     Part part = Part::kBegin;
     bool is_negative = false;
     bool has_value = false;          // a digit other than 0
-    bool has_fraction = false;       // and one behind the point
-    std::uint32_t num_fraction = 0;  // digits behind the point, as far as divisors count them
+    bool has_fraction = false;       // a digit other than 0 after the point
+    std::uint32_t num_fraction = 0;  // digits after the point, as far as divisors count them
     std::vector<DigitComparison::State> comparisons = {};
     std::vector<std::uint64_t> rests = {};
     auto operator<=>(const State&) const = default;
@@ -131,7 +131,7 @@ class NumberFollower {
     return is_in_range(state) && is_divisible(state);
   }
 
-  /// A state has so many.
+  /// How many parts a state has.
   std::size_t num_parts() const { return 1 + comparisons_.size() + moduli_.size(); }
 
   static State dead() { return {.part = Part::kDead}; }
@@ -204,7 +204,7 @@ class NumberFollower {
   const NumberRange& range_;
   std::vector<Modulus> moduli_;
   std::vector<Decimal> bounds_;
-  std::vector<DigitComparison> comparisons_;  // beside the bounds
+  std::vector<DigitComparison> comparisons_;  // one for each bound
   std::uint32_t most_fraction_ = 0;
 };
 

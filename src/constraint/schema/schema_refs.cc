@@ -7,7 +7,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::uint64_t kStepsOfByte = 8;  // in an "$id" that is kept, resolved: a long one may be the base of many
+constexpr std::uint64_t kStepsOfByte = 8;  // for a resolved "$id" that is kept: a long one may be the base of many
 
 struct Uri {
   std::string_view scheme, authority, path, query;
@@ -108,7 +108,7 @@ void SchemaRefs::add_names(JsonTree::NodeId node) {
     return tree_.at(*member).text;
   };
   auto id = text_of("$id");
-  if (!id && node == JsonTree::kRoot) id = text_of("id");  // of draft 4
+  if (!id && node == JsonTree::kRoot) id = text_of("id");  // draft 4 writes it so
   if (id) {
     const auto [reference, fragment] = split_fragment(*id);
     const JsonTree::NodeId outer = resource_of(node);

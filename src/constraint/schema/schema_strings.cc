@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-/// The lengths of all texts are within the limits.
+/// Whether the lengths of all texts are within the limits.
 bool has_lengths(const CharacterDfa& texts, std::uint32_t min, std::uint32_t max) {
   if (texts.shortest() < min) return false;
   if (max == SchemaFacts::kNoLimit) return true;
@@ -27,7 +27,7 @@ ExpressionId SchemaStrings::quoted(const CharacterDfa& texts) {
   return parts_.json.quoted(texts.write(character_writer(), grammar_));
 }
 
-/// Strings of which the same is asked are one rule: what is found for the masks of one holds for all.
+/// Writes strings. Ways with the same demands share a rule: what is found for the masks of one counts for all.
 ExpressionId SchemaStrings::write(const SchemaFacts& way) {
   std::vector<std::string> other_texts;
   for (const JsonTree::NodeId value : way.other_values) {
@@ -39,7 +39,7 @@ ExpressionId SchemaStrings::write(const SchemaFacts& way) {
   if (known != strings_.end()) return known->second;
   const std::size_t num_found = parts_.report.num_found();
   ExpressionId made = make(way, other_texts);
-  if (parts_.report.num_found() != num_found) return made;  // the next place is told of as well
+  if (parts_.report.num_found() != num_found) return made;  // so that the next place gets the warning, too
   if (made != Grammar::nothing()) made = grammar_.named("string", made);
   return strings_.emplace(key, made).first->second;
 }
@@ -66,7 +66,8 @@ ExpressionId SchemaStrings::make(const SchemaFacts& way, std::span<const std::st
   return parts_.json.quoted(parts_.json.characters(way.min_length, way.max_length));
 }
 
-/// A pattern that stands alone needs no automaton over characters, which may be much larger than the pattern.
+/// Writes a text whose only demand is a pattern: that needs no automaton over characters, which may be much larger than
+/// the pattern.
 std::optional<ExpressionId> SchemaStrings::untangled_text(const SchemaFacts& way,
                                                           std::span<const std::string> other_texts) {
   const bool is_alone = way.text_tests.size() == 1 && other_texts.empty() && way.min_length == 0 &&

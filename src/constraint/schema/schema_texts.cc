@@ -48,7 +48,7 @@ std::optional<CharacterDfa> SchemaTexts::counted(std::optional<CharacterDfa> dfa
 
 std::optional<CharacterDfa> SchemaTexts::both(const CharacterDfa& a, const CharacterDfa& b) {
   if (num_transitions_ >= kMaxTransitions) return std::nullopt;
-  num_transitions_ += (a.num_transitions() + b.num_transitions()) / 16;  // which are gone through
+  num_transitions_ += (a.num_transitions() + b.num_transitions()) / 16;  // the work of going through them
   return counted(a.intersection(b, work_));
 }
 

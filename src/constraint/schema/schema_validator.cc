@@ -15,7 +15,7 @@ Verdict negation(Verdict verdict) {
   return verdict == Verdict::kUnknown ? verdict : verdict == Verdict::kYes ? Verdict::kNo : Verdict::kYes;
 }
 
-/// Both must hold.
+/// Joins two verdicts that must both hold.
 void join(Verdict& all, Verdict one) { all = std::min(all, one); }
 
 std::uint32_t num_characters(std::string_view text) {
@@ -152,7 +152,7 @@ Verdict SchemaValidator::of_number(NodeId schema, std::string_view name, NodeId 
     return is_multiple ? verdict(*is_multiple) : Verdict::kUnknown;
   }
   const bool is_minimum = name.ends_with("inimum");
-  // Draft 4 says beside a bound whether it is exclusive.
+  // In draft 4, a flag beside a bound says whether it is exclusive.
   const auto flag = tree_.find(schema, is_minimum ? "exclusiveMinimum" : "exclusiveMaximum");
   const bool is_exclusive = name.starts_with("excl") || (flag && tree_.is(*flag, Kind::kTrue));
   if (*number == *bound) return verdict(!is_exclusive);

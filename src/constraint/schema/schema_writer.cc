@@ -8,13 +8,13 @@ namespace octavo {
 namespace {
 
 constexpr std::uint32_t kMaxContained = 64;
-constexpr std::size_t kMaxCounted = 1 << 14;  // members, times the counts that are told apart
+constexpr std::size_t kMaxCounted = 1 << 14;  // members, times the counts that are distinguished
 
 }  // namespace
 
-/// The schema that one which is a reference alone leads to, so that all who refer to it have one rule.
+/// The schema to which one leads that is only a reference, so that all such references share a rule.
 JsonTree::NodeId SchemaWriter::referred(JsonTree::NodeId schema) {
-  static constexpr int kMostReferences = 8;  // one behind another
+  static constexpr int kMostReferences = 8;  // one after another
   for (int i = 0; i < kMostReferences && parts_.tree.is(schema, JsonTree::Kind::kObject); ++i) {
     const auto& children = parts_.tree.at(schema).children;
     if (children.size() != 1) break;
@@ -70,7 +70,7 @@ ExpressionId SchemaWriter::body(const SchemaSet& schemas) {
   return grammar_.alternatives(std::move(found));
 }
 
-/// An alternative for each of the values that fulfils the schemas.
+/// Writes an alternative for each of the values that fulfil the schemas.
 ExpressionId SchemaWriter::one_of(const SchemaSet& schemas, const std::vector<NodeId>& values) {
   std::vector<std::string> texts;
   std::vector<ExpressionId> written;
@@ -94,7 +94,7 @@ ExpressionId SchemaWriter::one_of(const SchemaSet& schemas, const std::vector<No
   return grammar_.alternatives(std::move(written));
 }
 
-/// Many texts share their beginnings, so that few places are alive in them at once.
+/// Writes texts as a tree. Many share their beginnings, so that few places are alive in them at once.
 ExpressionId SchemaWriter::one_of_texts(std::span<const std::string> texts) {
   static constexpr std::size_t kFewTexts = 8;
   const auto shared = texts.size() > kFewTexts ? CharacterDfa::of_texts(texts, grammar_.work()) : std::nullopt;
@@ -127,7 +127,7 @@ ExpressionId SchemaWriter::literal(NodeId value) {
   return grammar_.sequence(std::move(parts));
 }
 
-/// As it stands in the schema, and without what it need not have.
+/// Writes a number as it is in the schema, and without the parts that it need not have.
 ExpressionId SchemaWriter::literal_number(const std::string& text) {
   static constexpr std::size_t kMaxPlainBytes = 40;
   const auto number = Decimal::parse(text);
@@ -162,8 +162,8 @@ std::vector<ExpressionId> SchemaWriter::of_way(const SchemaFacts& way) {
   return found;
 }
 
-/// A bound that the schema does not give becomes the largest number of kBoundedDigits digits, unless its other bound
-/// has more: a small model would go on with digits until its answer's limit.
+/// Sets a bound that the schema does not give to the largest number of kBoundedDigits digits, unless the other bound
+/// has more: a small model would go on with digits up to the limit of its answer.
 void SchemaWriter::bound_digits(NumberRange& range) {
   const Decimal most = *Decimal::parse(std::string(JsonGrammar::kBoundedDigits, '9'));
   const bool fits_below = !range.minimum || range.minimum->value < most;
@@ -202,7 +202,7 @@ ExpressionId SchemaWriter::array(const SchemaFacts& way) {
   return grammar_.sequence({grammar_.literal("["), parts_.json.space(), inner, grammar_.literal("]")});
 }
 
-/// No value: no array fulfils them.
+/// The elements of a way's arrays. No value: no array fulfils the way.
 std::optional<SchemaWriter::Elements> SchemaWriter::elements_of(const SchemaFacts& way) {
   Elements elements{.min = way.min_items, .max = way.max_items};
   std::vector<ElementSchemas> layers;
@@ -235,7 +235,7 @@ std::optional<SchemaWriter::Elements> SchemaWriter::elements_of(const SchemaFact
   return elements;
 }
 
-/// The elements with commas between them, and the space behind the last one.
+/// Writes the elements with commas between them, and the space after the last one.
 ExpressionId SchemaWriter::list(const Elements& elements) {
   if (elements.max == 0) return grammar_.empty();
   const auto num_first = static_cast<std::uint32_t>(elements.first.size());
@@ -243,7 +243,7 @@ ExpressionId SchemaWriter::list(const Elements& elements) {
     return count == SchemaFacts::kNoLimit ? count : count > less ? count - less : 0;
   };
   ExpressionId first = num_first == 0 ? value(elements.rest) : Grammar::nothing();
-  ExpressionId more = grammar_.empty();  // behind the elements so far
+  ExpressionId more = grammar_.empty();  // what follows the elements so far
   if (elements.max > num_first) {
     const ExpressionId further = grammar_.sequence({comma(), value(elements.rest)});
     const std::uint32_t before = std::max<std::uint32_t>(num_first, 1);
@@ -263,7 +263,7 @@ ExpressionId SchemaWriter::list(const Elements& elements) {
   return elements.min == 0 ? grammar_.optional(all) : all;
 }
 
-/// Some elements pass the test: others stand before, between and behind them.
+/// Writes arrays with elements that pass the test: others may be before, between and after them.
 ExpressionId SchemaWriter::containing(const SchemaFacts& way, const Elements& elements) {
   const ContainedTest& test = way.contained.front();
   const bool is_plain = way.contained.size() == 1 && !test.has_max && test.min <= kMaxContained;
@@ -310,7 +310,7 @@ ExpressionId SchemaWriter::named_member(const NamedMember& member) {
   return grammar_.named("member", grammar_.sequence({parts_.json.key(member.name), value(member.schemas)}));
 }
 
-/// Two chains of rules: with something written before, and with nothing.
+/// Writes members as two chains of rules: after an earlier member, and at the beginning.
 ExpressionId SchemaWriter::in_order(std::span<const NamedMember> members, ExpressionId other) {
   const ExpressionId end = parts_.json.space();
   ExpressionId behind = end, begun = grammar_.empty();
@@ -330,7 +330,7 @@ ExpressionId SchemaWriter::in_order(std::span<const NamedMember> members, Expres
   return begun;
 }
 
-/// The members where their number is bounded: rules for each number so far, from the last member to the first.
+/// Writes members whose number is bounded: rules for each number so far, from the last member to the first.
 ExpressionId SchemaWriter::counted(const SchemaFacts& way, std::span<const NamedMember> members, ExpressionId other) {
   const bool has_limit = way.max_properties != SchemaFacts::kNoLimit;
   const std::size_t num_counts = std::size_t{has_limit ? way.max_properties : way.min_properties} + 1;
@@ -344,7 +344,7 @@ ExpressionId SchemaWriter::counted(const SchemaFacts& way, std::span<const Named
   const auto separated = [&](std::size_t count, ExpressionId member) {
     return count == 0 ? member : grammar_.sequence({comma(), member});
   };
-  std::vector<ExpressionId> rest(num_counts);  // by the members before
+  std::vector<ExpressionId> rest(num_counts);  // by the number of members before
   for (std::size_t count = num_counts; count-- > 0;) {
     std::vector<ExpressionId> ways;
     const RuleId rule = grammar_.declare("members");

@@ -11,10 +11,10 @@ using Text = TokenTrie::Text;
 constexpr std::array kTextOfPart = {Text::kPlain, Text::kPlain, Text::kLongPlain, Text::kControl, Text::kOther};
 static_assert(kTextOfPart.size() == TokenTrie::kNumParts);
 
-/// Bytes at the beginning that strings of JSON take as they stand: UTF-8, perhaps cut at its end.
+/// How many bytes at the beginning strings of JSON have without escapes: UTF-8, perhaps cut at its end.
 std::size_t count_plain(std::string_view bytes) {
   std::uint8_t place = 0;
-  std::size_t whole = 0;  // up to the end of a character
+  std::size_t whole = 0;  // the end of the last whole character
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const auto byte = static_cast<std::uint8_t>(bytes[i]);
     if (place == 0) whole = i;
@@ -24,7 +24,7 @@ std::size_t count_plain(std::string_view bytes) {
   return bytes.size();
 }
 
-/// A place in kTextOfPart.
+/// The index of a part in kTextOfPart.
 std::size_t part_of(std::string_view bytes) {
   const std::size_t num_plain = count_plain(bytes);
   if (num_plain == bytes.size())
@@ -86,7 +86,7 @@ void TokenTrie::add_nodes(std::span<const std::string_view> tokens, std::uint32_
   close_to(0);
 }
 
-/// Goes from the last node to the first: children come before their parents.
+/// Finds the bytes below nodes, from the last node to the first: children come before their parents.
 void TokenTrie::find_below() {
   below_.resize(num_nodes());
   for (std::uint32_t node = num_nodes(); node-- > 0;)

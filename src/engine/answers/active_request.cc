@@ -7,7 +7,7 @@ namespace octavo {
 void Choice::begin(const ActiveRequest& request, int index) {
   const Sequence& prompt = request.prompt;
   const int all = prompt.params.prompt_tokens;
-  const bool is_last = to_size(index) + 1 == request.choices.size();  // it takes the prompt's place
+  const bool is_last = to_size(index) + 1 == request.choices.size();  // the last choice takes the prompt's place
   Sequence begun{
       .params = prompt.params,
       .tokens = std::move(sequence.tokens),
@@ -39,6 +39,36 @@ void Choice::begin(const ActiveRequest& request, int index) {
   times = {};
   drafts = {};
   owes_last_event = false;
+}
+
+void Choice::take_over(const Sequence& prompt) {
+  sequence.draw_ms = prompt.draw_ms;
+  sequence.pending.reported_progress = prompt.pending.reported_progress;
+  sequence.pending.reported_encoded = prompt.pending.reported_encoded;
+}
+
+AppendedToken Choice::follow(const ActiveRequest& request, const ModelTokenizer& words) {
+  const TokenId token = sequence.tokens.back();
+  AppendedToken appended{.is_reasoning = text.is_inside_reasoning()};
+  if (constraint.is_on()) {
+    if (appended.is_reasoning || request.opens_reasoning(*this, token)) {
+      constraint.pass(token);
+    } else {
+      appended.is_allowed = constraint.accept(token);
+    }
+  }
+  const EndingRules& endings = request.endings;
+  if (endings.ends_at(token, words) || (constraint.is_on() && constraint.must_stop())) {
+    appended.finish = FinishReason::kStop;
+  } else if (num_generated() == endings.max_generated) {
+    appended.finish = endings.at_limit;
+  }
+  appended.shown = text.push(token, appended.finish == FinishReason::kStop, appended.finish != FinishReason::kNone,
+                             request.stops_count(*this));
+  if (appended.is_reasoning) ++num_reasoning;
+  budget.advance(appended.is_reasoning, reasoning_state());
+  if (text.stop_text() >= 0) appended.finish = FinishReason::kStop;
+  return appended;
 }
 
 RequestStats ActiveRequest::stats_of(const Sequence& sequence, const ChoiceTimes& times_of_it) const {

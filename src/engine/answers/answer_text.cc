@@ -67,7 +67,7 @@ void AnswerText::add_rest(bool stops_count, Texts& out) {
   add(stop_matcher_.finish(last, stops_count), out);
 }
 
-/// Gives content to the stop matcher. No stop text reaches over a mark.
+/// Gives content to the stop matcher. No stop text reaches across a mark.
 void AnswerText::add_split(bool stops_count, Texts& out) {
   const ReasoningSplitter::Piece piece = splitter_.piece();
   out.reasoning += piece.reasoning;

@@ -1,4 +1,4 @@
-// An answer's text as its tokens are drawn: whole characters, reasoning apart from content, and nothing of a stop text.
+// An answer's text as its tokens are drawn: whole characters, reasoning apart from content, and no stop text.
 //
 //     token ─▶ StreamDecoder ─▶ ReasoningSplitter ─▶ StopMatcher ─▶ text
 //                                      └──────────────────────────▶ reasoning
@@ -21,38 +21,38 @@ namespace octavo {
 
 /// How the answers of a request show their reasoning.
 struct ReasoningView {
-  const ReasoningMarks* marks = nullptr;    // null: nobody looks for it
-  ReasoningSplitter::Options options = {};  // its `shown` tokens count without marks, too
+  const ReasoningMarks* marks = nullptr;    // null: reasoning is not looked for
+  ReasoningSplitter::Options options = {};  // `shown` counts without marks, too
 };
 
 class AnswerText {
  public:
   /// The text that may be shown now.
   struct Piece {
-    std::string_view text = {}, bytes = {};  // content
+    std::string_view text = {}, bytes = {};  // the content's text and bytes
     std::string_view reasoning = {};
-    std::size_t other_bytes = 0;  // that are shown as reasoning, or never
+    std::size_t other_bytes = 0;  // bytes of reasoning, and bytes that are never shown
   };
 
   explicit AnswerText(const ModelTokenizer& words) : words_(words), decoder_(words.tokenizer()) {}
 
-  /// Begins another answer, behind a prompt's `last_token`. `stop` must outlive it and stay where it is.
+  /// Begins another answer, after a prompt's `last_token`. `stop` must outlive it and not move.
   void restart(std::optional<TokenId> last_token, const StopTexts& stop, const ReasoningView& reasoning);
 
   /// Adds a token. `ends`: it ends the answer and is not shown; `is_last`: nothing follows, so nothing is held back;
-  /// `stops_count`: a stop text that becomes complete counts. The texts are valid until the next push().
+  /// `stops_count`: a stop text that becomes complete ends the answer. The texts are valid until the next push().
   Piece push(TokenId token, bool ends, bool is_last, bool stops_count);
-  /// The text that was held back, now that nothing follows. The piece that push() gave stays as it is: the caller may
-  /// be a callback that still looks at it. The texts are valid until the next call of anything.
+  /// The text that was held back, once nothing follows. The piece that push() gave stays valid, as a callback that
+  /// called this may still look at it. The new texts are valid until any other call.
   Piece finish(bool stops_count);
 
-  /// The stop text that was complete, its number; -1: none was.
+  /// The number of the stop text that was complete; -1: none was.
   int stop_text() const { return stop_matcher_.match(); }
-  /// The next token belongs to reasoning.
+  /// Whether the next token belongs to reasoning.
   bool is_inside_reasoning() const { return reasoning_.marks != nullptr && splitter_.is_inside(); }
-  /// The last token has left a part of a character.
+  /// Whether the last token has left an incomplete character.
   bool is_inside_character() const { return decoder_.holds_back(); }
-  /// The token's bytes count as text.
+  /// Whether the token's bytes are text.
   bool is_text(TokenId token) const;
 
  private:

@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-/// The tokens, without the places at the end for which there was none.
+/// The tokens without the empty places at the end.
 std::span<const TokenLogprob> known_tokens(std::span<const TokenLogprob> top) {
   const auto end = std::ranges::find(top, TokenId{-1}, &TokenLogprob::token);
   return top.first(to_size(end - top.begin()));
@@ -21,11 +21,12 @@ std::span<const TokenLogprob> known_tokens(std::span<const TokenLogprob> top) {
 
 void Answers::append(const Sample& sample) {
   ActiveRequest& request = *sample.request;
-  if (request.num_active == 0) return;  // cancelled by a callback of this step
+  if (request.num_active == 0) return;  // a callback of this step has cancelled it
   if (sample.choice == nullptr) return end(request, FinishReason::kFailed);
   Choice& choice = *sample.choice;
   const SampledToken& sampled = sample.token;
-  if (!choice.active) return;  // ended by a callback of this step
+  tell_resumed(request, choice);
+  if (!choice.active) return;  // a callback of this step has ended it
   if (sampled.token < 0) return end_without_token(request, choice);
   choice.surprise_bound = sampled.surprise_bound;
   if (choice.is_constrained()) choice.constraint.count(choice.mask.work);
@@ -39,7 +40,24 @@ void Answers::append(const Sample& sample) {
   if (request.constraint != nullptr) masks_.want(request, choice);
 }
 
-/// The constraint allows no token, or none that is known within its work and the memory that is left.
+/// Tells of the tokens that the answer had before it broke off, when its choice begins.
+void Answers::tell_resumed(ActiveRequest& request, const Choice& choice) {
+  for (const RequestEvent& event : std::exchange(request.resumed, {})) {
+    if (!choice.active) return;  // ended by a callback
+    emit(request, choice,
+         {.token = event.token,
+          .logprob = event.logprob,
+          .text = event.text,
+          .bytes = event.bytes,
+          .reasoning = event.reasoning,
+          .is_reasoning = event.is_reasoning,
+          .is_text = event.is_text,
+          .is_resumed = true,
+          .other_bytes = event.other_bytes});
+  }
+}
+
+/// Ends a request whose constraint allows no token, or none that was found within its bounds of work and memory.
 void Answers::end_without_token(ActiveRequest& request, const Choice& choice) {
   if (choice.mask.state == NextMask::State::kFailed) return end(request, FinishReason::kFailed);
   const std::string& name = request.constraint->name();
@@ -49,7 +67,7 @@ void Answers::end_without_token(ActiveRequest& request, const Choice& choice) {
   } else if (choice.constraint.is_spent()) {
     request.error = fmt::format("found {} that takes {} steps of work to follow so far, expected at most {}", name,
                                 choice.constraint.work(), ConstraintState::kMaxWork);
-  } else {  // a byte that it wants next stands in longer tokens alone
+  } else {  // a byte that the constraint needs is only in longer tokens
     request.error = fmt::format("found {} that no token of the model's vocabulary can go on with", name);
   }
   end(request, FinishReason::kConstraint);
@@ -60,21 +78,9 @@ void Answers::append_to(ActiveRequest& request, Choice& choice, const SampledTok
   choice.sequence.tokens.push_back(sampled.token);
   ++counts_.generated_tokens;
   if (!choice.times.first_token) choice.times.first_token = Clock::now();
-  const bool is_reasoning = choice.text.is_inside_reasoning();
-  if (choice.constraint.is_on()) {
-    if (is_reasoning || request.opens_reasoning(choice, sampled.token)) {
-      choice.constraint.pass(sampled.token);
-    } else {
-      choice.constraint.accept(sampled.token);
-    }
-  }
-  FinishReason finish = finish_reason(request, choice, sampled.token);
-  const AnswerText::Piece shown = choice.text.push(sampled.token, finish == FinishReason::kStop,
-                                                   finish != FinishReason::kNone, request.stops_count(choice));
-  if (is_reasoning) ++choice.num_reasoning;
-  choice.budget.advance(is_reasoning, choice.reasoning_state());
-  if (choice.text.stop_text() >= 0) finish = FinishReason::kStop;
-  if (finish != FinishReason::kNone) requests_.retire(request, choice);
+  const AppendedToken appended = choice.follow(request, words_);
+  const AnswerText::Piece& shown = appended.shown;
+  if (appended.finish != FinishReason::kNone) requests_.retire(request, choice);
   emit(request, choice,
        {.token = sampled.token,
         .logprob = sampled.logprob,
@@ -82,20 +88,20 @@ void Answers::append_to(ActiveRequest& request, Choice& choice, const SampledTok
         .text = shown.text,
         .bytes = shown.bytes,
         .reasoning = shown.reasoning,
-        .is_reasoning = is_reasoning,
+        .is_reasoning = appended.is_reasoning,
         .is_text = choice.text.is_text(sampled.token),
         .other_bytes = shown.other_bytes,
-        .finish = finish});
+        .finish = appended.finish});
 }
 
 void Answers::end_without_draw(const Sequence& sequence) {
   if (sequence.params.samples || sequence.num_uncomputed() != 0) return;
   ActiveRequest* request = requests_.find(sequence.params.id);
-  if (request == nullptr) return;  // cancelled by a callback of this step
+  if (request == nullptr) return;  // a callback of this step has cancelled it
   end(*request, request->pins ? pin(*request) : FinishReason::kLength);
 }
 
-/// Why a request ends whose prompt was to be pinned.
+/// Pins the prompt of a request that asks for it; the result is the reason why the request ends.
 FinishReason Answers::pin(ActiveRequest& request) {
   Result<void> pinned = requests_.pin(request);
   if (pinned) return FinishReason::kLength;
@@ -113,7 +119,7 @@ void Answers::deliver_prompt_logits(const StepPlan& plan, std::span<const LogitR
     const int last = std::min(rows[end - 1].position, sequence.params.prompt_tokens - 1);
     if (first < sequence.pending.prompt_logits_from || first > last) continue;
     ActiveRequest* request = requests_.find(sequence.params.id);
-    if (request == nullptr) continue;  // cancelled by a callback of this step
+    if (request == nullptr) continue;  // a callback of this step has cancelled it
     sequence.pending.prompt_logits_from = last + 1;
     request->callbacks.on_prompt_logits(first, logits.subspan(begin * row_size, to_size(last - first + 1) * row_size));
   }
@@ -125,7 +131,7 @@ void Answers::deliver_vectors(const StepPlan& plan, std::span<const LogitRow> ro
     const Sequence& sequence = *plan.sequences[to_size(rows[begin].planned)].sequence;
     while (end < rows.size() && rows[end].planned == rows[begin].planned) ++end;
     ActiveRequest* request = requests_.find(sequence.params.id);
-    if (request == nullptr) continue;  // cancelled by a callback of this step
+    if (request == nullptr) continue;  // a callback of this step has cancelled it
     PooledRows& vector = request->vector;
     if (!vector.is_finite()) {
       this->end(*request, FinishReason::kNotFinite);
@@ -138,7 +144,7 @@ void Answers::deliver_vectors(const StepPlan& plan, std::span<const LogitRow> ro
 }
 
 void Answers::report_progress(const Scheduler& scheduler, Clock::time_point now) {
-  for (std::size_t i = 0; i < scheduler.running().size(); ++i) {  // a callback may cancel
+  for (std::size_t i = 0; i < scheduler.running().size(); ++i) {  // by index, as a callback may cancel
     Sequence& sequence = *scheduler.running()[i];
     const int computed = std::min(sequence.num_computed, sequence.params.prompt_tokens);
     SequencePending& pending = sequence.pending;
@@ -196,13 +202,6 @@ void Answers::emit_before_start(ActiveRequest& request, FinishReason reason) {
                                 .choice = request.choice_index(i),
                                 .finish = reason,
                                 .stats = request.stats_of_prompt()});
-}
-
-FinishReason Answers::finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const {
-  const EndingRules& endings = request.endings;
-  if (endings.ends_at(token, words_)) return FinishReason::kStop;
-  if (choice.constraint.is_on() && choice.constraint.must_stop()) return FinishReason::kStop;
-  return choice.num_generated() == endings.max_generated ? endings.at_limit : FinishReason::kNone;
 }
 
 void Answers::emit(ActiveRequest& request, const Choice& choice, TokenEvent event) {

@@ -9,16 +9,26 @@
 namespace octavo {
 namespace {
 
-/// A power of two, so that many are of one size.
+/// The room for tokens, a power of two so that many choices have the same.
 std::size_t room_of(const std::unique_ptr<Choice>& choice) {
   return std::bit_floor(choice->sequence.tokens.capacity());
 }
 
+std::size_t room_for(const ActiveRequest& request) {
+  return std::bit_ceil(request.prompt.tokens.size() + to_size(request.endings.max_generated));
+}
+
 }  // namespace
 
+void begin_choice(Choice& choice, const ActiveRequest& request, int number, int block_size) {
+  const std::size_t room = room_for(request);
+  choice.sequence.tokens.reserve(room);
+  choice.sequence.chain.reserve(room / to_size(block_size) + 1);
+  choice.begin(request, number);
+}
+
 std::unique_ptr<Choice> ChoicePool::take(const ActiveRequest& request, int choice, int block_size) {
-  const std::vector<TokenId>& prompt = request.prompt.tokens;
-  const std::size_t room = std::bit_ceil(prompt.size() + to_size(request.endings.max_generated));
+  const std::size_t room = room_for(request);
   std::unique_ptr<Choice> taken;
   const auto found = std::ranges::find(spares_, room, room_of);
   if (found != spares_.end()) {
@@ -28,9 +38,7 @@ std::unique_ptr<Choice> ChoicePool::take(const ActiveRequest& request, int choic
   } else {
     taken = std::make_unique<Choice>(words_);
   }
-  taken->sequence.tokens.reserve(room);
-  taken->sequence.chain.reserve(room / to_size(block_size) + 1);
-  taken->begin(request, choice);
+  begin_choice(*taken, request, choice, block_size);
   return taken;
 }
 

@@ -56,7 +56,7 @@ void Drafting::take_guesses(const ActiveRequest& request, Choice& choice, std::s
   choice.drafter->take_guesses();
 }
 
-/// False where all that there may be have answers, or there is no memory for another.
+/// Gives the choice a drafter. False: all drafters have answers, or there is no memory for another.
 bool Drafting::take_drafter(const ActiveRequest& request, Choice& choice) {
   if (!spares_.empty()) {
     choice.drafter = std::move(spares_.back());
@@ -76,7 +76,7 @@ bool Drafting::take_drafter(const ActiveRequest& request, Choice& choice) {
   return true;
 }
 
-/// A token that ends the answer needs no row: nothing is drawn behind it.
+/// Cuts a draft before a token that ends the answer: no row is needed behind it.
 void Drafting::cut(const ActiveRequest& request, const Choice& choice, Draft& draft) {
   const auto is_last = [&](TokenId token) { return token >= num_drawable_ || request.endings.ends_at(token, words_); };
   const std::span<const TokenId> tokens = std::span(draft.tokens).first(to_size(draft.num_tokens));
@@ -84,10 +84,10 @@ void Drafting::cut(const ActiveRequest& request, const Choice& choice, Draft& dr
   if (draft.num_tokens > 0 && choice.is_constrained()) draft.num_tokens = allowed_by(request, choice, draft);
 }
 
-/// Leading tokens of a draft that the choice's constraint allows, and behind which its mask is kept: nothing is drawn
-/// from the row of another. A copy of its state runs ahead, so that nothing of it counts for the answer.
+/// How many leading tokens of a draft the choice's constraint allows, with a kept mask behind each: nothing could be
+/// drawn from other rows. A copy of the constraint's state runs ahead, so that none of it counts for the answer.
 int Drafting::allowed_by(const ActiveRequest& request, const Choice& choice, const Draft& draft) {
-  if (request.may_open_reasoning(choice)) return 0;  // the first token decides what is constrained
+  if (request.may_open_reasoning(choice)) return 0;  // the first token decides from where content is constrained
   ahead_ = choice.constraint;
   for (int i = 0; i < draft.num_tokens; ++i) {
     const TokenId token = draft.tokens[to_size(i)];

@@ -1,11 +1,11 @@
-// The drafts of all answers: has each one's drafter guess its next tokens, cuts what cannot be drawn, and follows what
-// was drawn instead.
+// The drafts of all answers: it lets each answer's drafter guess the next tokens, cuts what cannot be drawn, and
+// follows what was drawn instead.
 //
 //     Answers: tokens were drawn ─ follow(): how much of the draft was right ─▶ propose(): the next Sequence::draft
 //                                                         Scheduler: how many of these have rows in the next step
 //
-// The drafters of all have a bounded memory together, each the same part, which goes from one answer to the next. Owned
-// by the engine; only the thread that drives it may call it.
+// All drafters together have a bounded memory, in equal parts that go from one answer to the next. Owned by the engine;
+// only the thread that drives it may call it.
 #pragma once
 
 #include <memory>
@@ -19,14 +19,14 @@ namespace octavo {
 
 struct DraftOptions {
   DraftMode mode = DraftMode::kOff;
-  int max_tokens = kMaxDraftTokens;  // of a sequence, for one step; at most kMaxDraftTokens
+  int max_tokens = kMaxDraftTokens;  // for a sequence and a step; at most kMaxDraftTokens
 };
 
 class Drafting {
  public:
-  static constexpr std::size_t kMemoryBytes = std::size_t{64} << 20;  // of all drafters, and of what was said before
+  static constexpr std::size_t kMemoryBytes = std::size_t{64} << 20;  // for all drafters and earlier answers
 
-  /// `max_sequences` answers run at most. The words must outlive it; drafts are counted in `counts`. `has_head`: the
+  /// At most `max_sequences` answers run. The words must outlive it; drafts are counted in `counts`. `has_head`: the
   /// runner has a draft head.
   Drafting(const DraftOptions& options, int max_sequences, const ModelTokenizer& words, int num_drawable, bool has_head,
            EngineStats& counts);
@@ -35,23 +35,23 @@ class Drafting {
   bool looks_at_earlier_answers() const {
     return options_.mode == DraftMode::kSuffix || options_.mode == DraftMode::kAuto;
   }
-  /// The model's draft head guesses, too.
+  /// Whether the model's draft head guesses, too.
   bool asks_head() const { return has_head_ && options_.mode >= DraftMode::kMtp; }
 
-  /// Guesses what follows a choice that runs, if its request wants drafts.
+  /// Guesses what follows a running choice, if its request wants drafts.
   void propose(const ActiveRequest& request, Choice& choice);
-  /// The draft head has guessed what follows a choice whose draft wanted that: its draft is the likelier of both.
+  /// Takes what the draft head has guessed for a choice: its draft becomes the likelier one of both.
   void take_guesses(const ActiveRequest& request, Choice& choice, std::span<const GuessedToken> guesses);
-  /// Leading tokens of a choice's draft that were drawn: its tokens from position `first` on are the next ones since
+  /// How many leading tokens of a choice's draft were drawn: its tokens from position `first` on have come since
   /// propose().
   static int num_drawn(const Choice& choice, int first);
-  /// The first `num_rows` tokens of a choice's draft had rows in the step.
+  /// Counts the first `num_rows` tokens of a choice's draft, which had rows in the step.
   void count_rows(Choice& choice, int num_rows);
-  /// Tokens `begin` to `end` of a choice's draft, which had rows, were drawn.
+  /// Counts the tokens `begin` to `end` of a choice's draft, which had rows and were drawn.
   void count_accepted(Choice& choice, int begin, int end);
-  /// The step's tokens of a choice are appended: its drafter learns from them.
+  /// Lets a choice's drafter learn from the tokens that the step has appended.
   static void follow(Choice& choice, int first);
-  /// A choice ends: its drafter is another's, and its answer what was said before.
+  /// Ends a choice: another one may have its drafter, and its answer is kept among the earlier ones.
   void end(const ActiveRequest& request, Choice& choice);
 
  private:
@@ -64,7 +64,7 @@ class Drafting {
   const int num_drawable_;
   const bool has_head_;
   EngineStats& counts_;
-  std::size_t num_entries_;  // of a drafter's index
+  std::size_t num_entries_;  // the entries of a drafter's index
   std::size_t most_drafters_, num_drafters_ = 0;
   std::vector<std::unique_ptr<Drafter>> spares_;
   SaidTexts said_;

@@ -15,9 +15,9 @@
 namespace octavo {
 namespace {
 
-constexpr int kNiceness = 10;  // about a tenth of a processor that others keep busy
+constexpr int kNiceness = 10;  // gets about a tenth of a processor that others keep busy
 
-/// Linux has it for each thread. Without it the thread is as good as any other.
+/// Lowers this thread's priority, which Linux keeps for each thread. Where that fails, the thread runs like any other.
 void lower_priority() { setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNiceness); }
 
 }  // namespace
@@ -43,20 +43,20 @@ bool MaskFinder::find_at_once(Choice& choice) {
 }
 
 void MaskFinder::find() {
-  const auto is_over = [](const Wanted& wanted) { return !wanted.choice->active; };  // by a callback
+  const auto is_over = [](const Wanted& wanted) { return !wanted.choice->active; };  // a callback has ended it
   std::erase_if(wanted_, is_over);
   std::erase_if(wanted_, [this](const Wanted& wanted) { return find_one(wanted, {.waits = false, .walks = false}); });
   try {
     if (!wanted_.empty()) walk_within_step();
   } catch (const std::exception&) {
-    groups_.clear();  // there is no memory: what was not found is for the other thread, or fails there
+    groups_.clear();  // there is no memory: the other thread finds the rest, or fails at it
   }
   for (const Wanted& wanted : wanted_)
     if (wanted.choice->mask.state == NextMask::State::kUnknown) put_outside(wanted);
   wanted_.clear();
 }
 
-/// False: it is not ready, also for want of memory.
+/// Finds a mask. False: it is not ready, or there is no memory.
 bool MaskFinder::find_one(const Wanted& wanted, const MaskSearch& search) const try {
   NextMask& mask = wanted.choice->mask;
   mask.bits.assign(num_words_, 0);
@@ -68,7 +68,7 @@ bool MaskFinder::find_one(const Wanted& wanted, const MaskSearch& search) const 
   return false;
 }
 
-/// Walks over one constraint go one after another, so that they are one piece of work.
+/// Walks within the step. Walks over one constraint are one piece of work, done one after another.
 void MaskFinder::walk_within_step() {
   const auto constraint_of = [](const Wanted& wanted) { return wanted.request->constraint.get(); };
   std::ranges::sort(wanted_, {}, constraint_of);
@@ -87,7 +87,7 @@ void MaskFinder::walk_within_step() {
 void MaskFinder::put_outside(const Wanted& wanted) {
   try {
     hand_over(wanted);
-  } catch (const std::exception&) {  // the system refuses a thread, or memory
+  } catch (const std::exception&) {  // the system refuses a thread or memory
     wanted.choice->mask.drop();
     wanted.choice->mask.state = NextMask::State::kFailed;
     wanted.choice->sequence.waits_for_mask = false;
@@ -105,7 +105,7 @@ void MaskFinder::hand_over(const Wanted& wanted) {
   wanted.choice->sequence.waits_for_mask = true;
   jobs_.push_back(job);
   const std::lock_guard lock(mutex_);
-  if (!thread_.joinable())  // each job's own failure is its end
+  if (!thread_.joinable())  // where it cannot start, each job fails for itself
     thread_ = start_thread([this](const std::stop_token& stop) { work(stop); }, [](const Error&) {});
   queue_.push_back(std::move(job));
   has_work_.notify_one();
@@ -135,7 +135,7 @@ void MaskFinder::wait(std::chrono::milliseconds most) {
   has_done_.wait_for(lock, most, [this] { return num_done_ > 0; });
 }
 
-/// The thread of its own.
+/// The work of the thread of its own.
 void MaskFinder::work(const std::stop_token& stop) {
   lower_priority();
   while (!stop.stop_requested()) {
@@ -161,7 +161,7 @@ void MaskFinder::find_outside(MaskJob& job) noexcept {
   }
 }
 
-/// One of another owner than the last one's, if there is any.
+/// The next job, of another owner than the last one's if there is one.
 std::shared_ptr<MaskJob> MaskFinder::next_job() {
   const auto is_of_another = [this](const std::shared_ptr<MaskJob>& job) { return job->owner != last_owner_; };
   auto next = std::ranges::find_if(queue_, is_of_another);

@@ -1,6 +1,6 @@
-// The tokens that a choice's constraint allows next, once they are known.
+// The mask of a choice's next token: the tokens that its constraint allows, once they are known.
 //
-// Part of a Choice; only the thread that drives the engine may touch it, but for a job's own state.
+// Part of a Choice; only the thread that drives the engine may touch it. Another thread works on a job's own state.
 #pragma once
 
 #include <atomic>
@@ -15,15 +15,15 @@ namespace octavo {
 
 struct Choice;
 
-/// A mask that is found outside of the steps, from copies of what it depends on.
+/// A mask that is found outside of steps, from copies of all that it depends on.
 struct MaskJob {
-  Choice* choice = nullptr;  // of the thread that drives the engine; null: nobody wants it any more
-  std::string owner = {};    // of its request
+  Choice* choice = nullptr;  // used by the thread that drives the engine; null: nobody wants the mask any more
+  std::string owner = {};    // the request's owner
   ConstraintState state = {};
   std::vector<MaskWord> bits = {};
   FoundMask found = {};
-  std::atomic<bool> is_dropped = false;  // asked by the walk
-  bool has_failed = false;               // there was no memory for it
+  std::atomic<bool> is_dropped = false;  // the walk stops when this is set
+  bool has_failed = false;               // there was no memory for the mask
   std::atomic<bool> is_done = false;     // bits, found and has_failed are written
 };
 
@@ -32,20 +32,20 @@ struct NextMask {
     kUnknown,
     kOutside,  // a job finds it
     kReady,
-    kTooLarge,  // it took more steps than it may
-    kFailed,    // no memory was left to find it
+    kTooLarge,  // finding it takes more steps than are allowed
+    kFailed,    // there was no memory to find it
   };
   State state = State::kUnknown;
   std::vector<MaskWord> bits = {};
-  std::uint64_t work = 0;  // steps that it counts for
+  std::uint64_t work = 0;  // the steps that it counts for
   std::shared_ptr<MaskJob> job = {};
 
-  /// Becomes a mask that was found, or was not for its work.
+  /// Takes the result of a search, with or without a mask.
   void set(const FoundMask& found) {
     state = found ? State::kReady : State::kTooLarge;
     work = found.work;
   }
-  /// The choice has moved on, or ended.
+  /// Drops the mask: the choice has moved on, or ended.
   void drop() {
     state = State::kUnknown;
     work = 0;

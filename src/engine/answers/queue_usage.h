@@ -1,4 +1,4 @@
-// Counts of what waits for its first row: requests and tokens of prompts, altogether and for each owner.
+// Counts the requests, and their prompts' tokens, that wait for their first row: in all and for each owner.
 //
 // Owned by the engine, and outlives the places that it gives. Any thread may enter and leave.
 #pragma once
@@ -54,8 +54,8 @@ class QueueUsage {
 
   explicit QueueUsage(const Bounds& bounds) : bounds_(bounds) {}
 
-  /// A place for a request of `tokens` tokens. Errors: there is none now (kQueueFull), or never, with the numbers. The
-  /// owner "" may take all of the queue. Throws std::bad_alloc.
+  /// A place for a request of `tokens` tokens. Errors: the queue is full now (kQueueFull), or it could never fit, with
+  /// the numbers. The owner "" may take all of the queue. Throws std::bad_alloc.
   Result<Place> enter(std::string_view owner, std::int64_t tokens);
 
  private:
@@ -64,7 +64,7 @@ class QueueUsage {
   const Bounds bounds_;
   std::mutex mutex_;
   Held all_;
-  Owners owners_;  // those that hold something
+  Owners owners_;  // the owners of requests in the queue
 };
 
 }  // namespace octavo

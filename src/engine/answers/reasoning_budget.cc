@@ -13,7 +13,7 @@ void ReasoningBudget::restart(int most, std::span<const TokenId> closing, State 
 void ReasoningBudget::advance(bool was_inside, State state) {
   if (next_ < closing_.size()) {
     ++next_;
-    return;  // what it closes may begin again with the token behind it
+    return;  // the token behind the closing ones may open reasoning again
   }
   if (was_inside) ++num_spent_;
   decide(state);

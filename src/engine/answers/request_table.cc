@@ -22,12 +22,12 @@ RequestTable::RequestTable(KvCacheManager& kv, Scheduler& scheduler, StepPlan& p
 bool RequestTable::add(std::unique_ptr<ActiveRequest>& request) {
   ActiveRequest& active = *request;
   const bool has_deadline = active.deadline.has_value();
-  const std::size_t num_blocks = table_blocks(active.prompt.params.prompt_tokens);
+  const std::size_t num_blocks = table_blocks(active.prompt.num_tokens());
   try {
     const std::size_t all = requests_.size() + retired_.size() + 1;
     if (retired_.capacity() < all) retired_.reserve(2 * all);
     plan_.reserve_tables(num_table_blocks_ + num_blocks);
-    active.prompt.kv = kv_.create_sequence(active.prompt.params.prompt_tokens);
+    active.prompt.kv = kv_.create_sequence(active.prompt.num_tokens());
     active.is_reading = true;
     kv_.set_owner(active.prompt.kv, active.owner);
     if (has_deadline) deadlines_.emplace(*active.deadline, active.id);
@@ -60,15 +60,21 @@ bool RequestTable::make_choices(ActiveRequest& request, int count) {
   try {
     plan_.reserve_tables(num_table_blocks_ + num_blocks);
     for (int i = 0; i < count; ++i) {
-      std::unique_ptr<Choice> choice = choice_pool_.take(request, request.num_begun + i, kv_.block_size());
+      std::unique_ptr<Choice>& choice = made[to_size(i)];
+      if (choice) {
+        choice->take_over(request.prompt);
+      } else {
+        choice = choice_pool_.take(request, request.num_begun + i, kv_.block_size());
+      }
       choice->sequence.kv = kv_.create_sequence(num_tokens);
-      kv_.set_owner(choice->sequence.kv, request.owner);
       choice->active = true;
-      made[to_size(i)] = std::move(choice);
+      kv_.set_owner(choice->sequence.kv, request.owner);
     }
   } catch (const std::bad_alloc&) {
-    for (std::unique_ptr<Choice>& choice : made)
-      if (choice) kv_.drop(std::exchange(choice, nullptr)->sequence.kv);
+    for (std::unique_ptr<Choice>& choice : made) {
+      if (choice && choice->active) kv_.drop(choice->sequence.kv);
+      choice.reset();
+    }
     return false;
   }
   num_table_blocks_ += num_blocks;
@@ -140,10 +146,10 @@ void RequestTable::clear_retired() {
   retired_.clear();
 }
 
-/// The blocks in the table of a sequence of that many tokens, in each group.
+/// The blocks in the block table of a sequence of `num_tokens` tokens, in each group.
 std::size_t RequestTable::table_blocks(int num_tokens) const { return to_size(num_tokens / kv_.block_size() + 1); }
 
-/// It is read, or never will be.
+/// Takes the prompt out, once it is computed or never will be.
 void RequestTable::drop_prompt(ActiveRequest& request) {
   if (!std::exchange(request.is_reading, false)) return;
   const bool waits_for_read = stored_ != nullptr && stored_->forget(request.prompt);
@@ -151,7 +157,7 @@ void RequestTable::drop_prompt(ActiveRequest& request) {
   kv_.drop(request.prompt.kv);
   if (!request.last_row.empty() && spare_rows_.size() < kMostSpareRows)
     spare_rows_.push_back(std::move(request.last_row));
-  num_table_blocks_ -= table_blocks(request.prompt.params.prompt_tokens);
+  num_table_blocks_ -= table_blocks(request.prompt.num_tokens());
 }
 
 void RequestTable::count_ended(ActiveRequest& request, int num_choices) {

@@ -1,4 +1,4 @@
-// The active requests: who they are, their deadlines, and the memory that their sequences hold.
+// The active requests, with their deadlines and the memory that their sequences hold.
 //
 // A request enters by add(): its prompt gets a sequence in the KV cache and a place with the scheduler. When the
 // prompt is computed its choices begin in its stead, and each leaves by retire(). A request whose choices have all
@@ -25,40 +25,40 @@ class RequestTable {
  public:
   using Clock = Choice::Clock;
 
-  /// All of these must outlive it. The plan gets room for the tables of all sequences; ended choices are counted in
-  /// `counts`. `stored`: null where no prefix is kept on disk.
+  /// All references must outlive it. The plan gets room for the block tables of all sequences; ended choices are
+  /// counted in `counts`. `stored`: null where no prefix is kept on disk.
   RequestTable(KvCacheManager& kv, Scheduler& scheduler, StepPlan& plan, const ModelTokenizer& words,
                Drafting& drafting, EngineStats& counts, StoredPrefixes* stored = nullptr);
 
-  /// False, and the request stays with the caller, if there is no memory for it.
+  /// Adds a request. False: there is no memory for it, and it stays with the caller.
   bool add(std::unique_ptr<ActiveRequest>& request);
-  /// The scheduler takes a prompt whose read from the store has ended. False: there is no memory for it.
+  /// Gives a prompt to the scheduler again after its read from the store has ended. False: there is no memory for it.
   bool add_ready(Sequence& prompt);
-  /// Makes the next `count` choices of a prompt that is computed by the end of the step. False: there is no memory for
-  /// them, and there is none of these.
+  /// Makes the next `count` choices of a prompt that is computed by the end of the step. False: there is no memory, and
+  /// none of them was made.
   bool make_choices(ActiveRequest& request, int count);
-  /// The choices that were made fork from the prompt, which has been accepted. The last choice runs in its stead.
+  /// Lets the choices that were made fork from the prompt, which has been accepted. The last choice runs in its place.
   void start_choices(ActiveRequest& request);
-  /// Keeps the last row of a prompt's logits, for choices that begin in later steps. False: there is no memory for it.
+  /// Keeps the last row of a prompt's logits, for choices that begin in later steps. False: there is no memory.
   bool keep_last_row(ActiveRequest& request, std::span<const float> row);
 
-  /// Null for one that is unknown or has ended.
+  /// The request; null where it is unknown or has ended.
   ActiveRequest* find(RequestId id);
   /// Pins the prompt of a request that asks for it, once it is computed (PinnedPrefixes::pin()).
   Result<void> pin(const ActiveRequest& request) { return scheduler_.pins().pin(request.prompt); }
   /// Gives back what a request that has ended has pinned; ignores others.
   void unpin(RequestId id) { scheduler_.pins().unpin(id); }
-  /// The request whose deadline is the first that has passed; null if none has.
+  /// The request whose deadline has passed first; null: there is none.
   ActiveRequest* find_expired(Clock::time_point now);
 
   /// Ends a request whose choices have not begun.
   void retire_prompt(ActiveRequest& request);
-  /// Takes a choice out of everything before its last event goes out, so that its blocks are free by then.
+  /// Takes a choice out of everything before its last event goes out, so that its blocks are free then.
   void retire(ActiveRequest& request, Choice& choice);
-  /// Gives the memory of requests that have ended to those that come: nobody looks at them any more.
+  /// Frees the memory of requests that have ended for new ones, when nobody looks at them any more.
   void clear_retired();
 
-  /// The KV cache and the scheduler are in order, and every sequence agrees with them.
+  /// Checks that the KV cache and the scheduler are consistent, and every sequence agrees with them.
   Result<void> check_integrity() const;
 
  private:
@@ -76,10 +76,10 @@ class RequestTable {
   EngineStats& counts_;
   StoredPrefixes* const stored_;
   ChoicePool choice_pool_;
-  std::vector<std::vector<float>> spare_rows_;  // of those that were kept, for the next ones
+  std::vector<std::vector<float>> spare_rows_;  // rows that were kept, for reuse
   std::map<RequestId, std::unique_ptr<ActiveRequest>> requests_;
   std::vector<std::unique_ptr<ActiveRequest>> retired_;
-  std::size_t num_table_blocks_ = 0;  // of all their sequences, each at its longest
+  std::size_t num_table_blocks_ = 0;  // the blocks of all sequences, each at its longest
   std::set<std::pair<Clock::time_point, RequestId>> deadlines_;
 };
 

@@ -10,8 +10,8 @@
 namespace octavo {
 namespace {
 
-// The bytes at the front of `bytes` that the first `text_bytes` of its shown form stand for. A character's rest that
-// has not arrived is no part of `bytes`, so what is incomplete at their end was shown as U+FFFD.
+// How many bytes at the front of `bytes` the first `text_bytes` of its shown form stand for. The rest of a character
+// that has not arrived is no part of `bytes`; an incomplete character at their end was shown as U+FFFD.
 std::size_t source_bytes(std::string_view bytes, std::size_t text_bytes) {
   std::size_t source = 0;
   for (std::size_t text = 0; text < text_bytes;) {
@@ -22,7 +22,7 @@ std::size_t source_bytes(std::string_view bytes, std::size_t text_bytes) {
   return source;
 }
 
-// The bytes of `text` that match after a byte that follows `matched` bytes of it.
+// How many bytes of `text` match after one more byte, when `matched` bytes did before.
 std::uint16_t next_matched(const std::string& text, std::span<const std::uint16_t> borders, std::uint16_t matched,
                            char byte) {
   while (matched > 0 && text[matched] != byte) matched = borders[matched - 1U];
@@ -53,7 +53,7 @@ Result<void> StopTexts::check(std::string_view field, std::span<const std::strin
 }
 
 StopMatcher::StopMatcher() {
-  constexpr std::size_t kPieceBytes = 256;  // longer ones are rare, and make room once
+  constexpr std::size_t kPieceBytes = 256;  // longer pieces are rare, and make room once
   num_matched_.reserve(kMaxStopTexts);
   text_.reserve(2 * kMaxStopTextBytes + kPieceBytes);
   bytes_.reserve(2 * kMaxStopTextBytes + kPieceBytes);
@@ -68,7 +68,7 @@ void StopMatcher::restart(const StopTexts& stop) {
   match_ = -1;
 }
 
-// The longest pattern that is complete with this byte; -1: none.
+// The number of the longest pattern that this byte completes; -1: it completes none.
 int StopMatcher::advance(char byte) {
   int longest = -1;
   for (std::size_t i = 0; i < num_matched_.size(); ++i) {
@@ -76,7 +76,7 @@ int StopMatcher::advance(char byte) {
     num_matched_[i] = next_matched(text, borders, num_matched_[i], byte);
     if (num_matched_[i] < text.size()) continue;
     if (longest < 0 || text.size() > stop_->patterns_[to_size(longest)].text.size()) longest = static_cast<int>(i);
-    num_matched_[i] = borders.back();  // another one may overlap with it
+    num_matched_[i] = borders.back();  // the next match may overlap with this one
   }
   return longest;
 }

@@ -7,11 +7,11 @@
 namespace octavo {
 namespace {
 
-// Before anything is known of an answer: about what texts of code, quotes and stories have.
+// Chances before anything is known of an answer: about those of code, quotations and stories.
 constexpr std::array<float, 8> kFirstChances = {0.25F, 0.4F, 0.55F, 0.7F, 0.85F, 0.92F, 0.95F, 0.97F};
-constexpr float kFirstWeight = 2;  // guesses that these count for
-constexpr float kKept = 0.94F;     // of the older guesses, at each new one
-constexpr int kStartLength = 12;   // an answer that has just begun is taken to follow its prediction
+constexpr float kFirstWeight = 2;  // how many guesses these count as
+constexpr float kKept = 0.94F;     // the weight that older guesses keep at each new one
+constexpr int kStartLength = 12;   // an answer that has just begun counts as having followed its prediction so far
 
 }  // namespace
 
@@ -47,8 +47,8 @@ void Drafter::propose(std::span<const TokenId> text, int most, const SaidTexts::
   }
 }
 
-/// The answer goes on with the prediction, or comes back to it. Where it says something else, that may stand for one
-/// token of the prediction.
+/// Follows the prediction, or finds back to it. Where the answer says something else, that may stand for one token of
+/// the prediction.
 void Drafter::follow_prediction(std::span<const TokenId> text) {
   const auto is_within = [this] { return to_size(predicted_at_) < predicted_.size(); };
   bool is_right = true;
@@ -66,7 +66,7 @@ void Drafter::follow_prediction(std::span<const TokenId> text) {
   is_following_ = is_within();
 }
 
-/// The longest match about where the answer left it, the nearest behind that of equal ones.
+/// Finds the longest match around the place where the answer left the prediction; of equal ones, the nearest behind it.
 void Drafter::find_prediction(std::span<const TokenId> text) {
   const int first = std::max(1, left_at_ - kSearchedBefore);
   const int end = std::min(static_cast<int>(predicted_.size()), left_at_ + kSearchedBehind);
@@ -83,7 +83,7 @@ void Drafter::find_prediction(std::span<const TokenId> text) {
   predicted_length_ = best.length;
 }
 
-/// An answer's own text that runs out goes on with what was drafted of it, as where it repeats itself.
+/// Fills a draft from `text`. Where the answer's own text ends, the draft itself goes on, as if the answer repeats it.
 void Drafter::fill(Source source, std::span<const TokenId> text, NgramIndex::Match match, int most, Draft& draft) {
   source_ = source;
   length_ = match.length;

@@ -15,8 +15,8 @@ SaidTexts::Domain* SaidTexts::find_domain(std::string_view name) {
   return &domains_.front();
 }
 
-/// Takes the memory of the domain that was not used for longest, where there are as many as there may be. Null: there
-/// is no memory.
+/// Makes a domain. Where there are as many as may be, it takes the memory of the one that was not used for longest.
+/// Null: there is no memory.
 SaidTexts::Domain* SaidTexts::make_domain(std::string_view name) try {
   if (domains_.size() < most_domains_) {
     Domain made{.name = std::string(name)};

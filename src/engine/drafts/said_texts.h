@@ -1,9 +1,9 @@
 // The latest answers of each cache domain, in which drafters look for what follows an answer's last tokens. No domain
-// sees another's: how soon an answer comes would tell of it.
+// sees another's answers: how soon an answer comes would reveal them.
 //
-// Each domain has two parts of the same size, the older of which goes when the newer one is full, and as many domains
-// are kept as memory is meant for, those that were used last. Owned by Drafting; only the thread that drives the engine
-// may call it.
+// Each domain has two halves; when the newer one is full, the older one is dropped. As many domains are kept as the
+// memory is meant for, the most recently used ones. Owned by Drafting; only the thread that drives the engine may call
+// it.
 #pragma once
 
 #include <list>
@@ -20,21 +20,20 @@ namespace octavo {
 class SaidTexts {
  public:
   static constexpr std::size_t kPartTokens = std::size_t{1} << 15;
-  /// Tokens of an answer that are kept, those at its end.
+  /// How many tokens of an answer are kept, from its end.
   static constexpr std::size_t kMostKept = 4096;
-  /// Stands between two answers.
+  /// The separator between two answers.
   static constexpr TokenId kBreak = -1;
 
   explicit SaidTexts(std::size_t most_domains) : most_domains_(most_domains) {}
 
-  /// Tokens that were said before, up to the end of what is kept, behind the longest match with the last tokens of
-  /// `text`; none where nothing agrees.
+  /// Tokens of earlier answers that follow the longest match with the last tokens of `text`; none where nothing agrees.
   struct Found {
     std::span<const TokenId> next = {};
-    int length = 0;  // tokens that agree
+    int length = 0;  // how many tokens agree
   };
   Found find(std::string_view domain, std::span<const TokenId> text);
-  /// An answer of the domain is over. Where there is no memory for another domain, nothing of it is kept.
+  /// Adds an answer of the domain that is over. Where there is no memory for another domain, it is not kept.
   void add(std::string_view domain, std::span<const TokenId> answer);
 
  private:
@@ -51,7 +50,7 @@ class SaidTexts {
   Domain* make_domain(std::string_view name);
 
   const std::size_t most_domains_;
-  std::list<Domain> domains_;  // the one that was used last stands first
+  std::list<Domain> domains_;  // the most recently used first
 };
 
 }  // namespace octavo

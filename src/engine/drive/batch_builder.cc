@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-/// Adds the types of the sequence's rows, which were added last.
+/// Adds the token types of the sequence's rows, which were added last.
 void add_token_types(Batch& batch, const Sequence& sequence) {
   const std::vector<std::uint8_t>& types = sequence.token_types;
   if (types.empty() && batch.token_types.empty()) return;
@@ -19,8 +19,8 @@ void add_token_types(Batch& batch, const Sequence& sequence) {
       batch.token_types[row] = types[position];
 }
 
-/// Adds what was given for those of the sequence's rows that are in the batch: `count` from `first_row` on, which
-/// stands at `position`.
+/// Adds the given rows (such as pictures') among the sequence's rows in the batch: `count` rows from `first_row` on,
+/// which is at `position`.
 void add_given(Batch& batch, const Sequence& sequence, int first_row, int position, int count) {
   for (std::size_t i = 0; i < sequence.given.rows.size(); ++i) {
     const GivenRows& given = sequence.given.rows[i];
@@ -34,10 +34,10 @@ void add_given(Batch& batch, const Sequence& sequence, int first_row, int positi
   }
 }
 
-/// Sequences that want vectors come last, so that rows of logits are one range, and those of vectors another. In place,
-/// and the order is kept otherwise.
+/// Moves sequences that want vectors to the end, in place, so that rows of logits are one range and those of vectors
+/// another. The order is kept otherwise.
 void put_vectors_last(std::vector<ScheduledSequence>& sequences) {
-  auto end = sequences.begin();  // of those that want none
+  auto end = sequences.begin();  // the end of those that want no vectors
   for (auto at = sequences.begin(); at != sequences.end(); ++at) {
     if (at->sequence->params.makes_vector) continue;
     std::rotate(end, at, at + 1);

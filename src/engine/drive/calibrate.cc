@@ -12,32 +12,32 @@ namespace {
 
 using Clock = Choice::Clock;
 
-constexpr auto kLongest = std::chrono::milliseconds(250);  // no step is begun that would end later
-constexpr double kLargeMs = 60;                            // a step of a few rows: there is time for one or two more
+constexpr auto kLongest = std::chrono::milliseconds(250);  // no step begins that would end later
+constexpr double kLargeMs = 60;                            // a step of a few rows; there is time for one or two more
 
-/// A step to time: this many rows, the first at this position, and logits of that many.
+/// A step to time: so many rows, the first at this position, and so many of them with logits.
 struct Probe {
   int rows, depth, logit_rows = 1;
 };
-// It touches memory for the first time, so that it takes longer than it will. A large model's is counted all the same,
-// being all that is known of a row's cost.
+// It touches memory for the first time, which makes it slower than later ones. It counts for a large model all the
+// same, as nothing else is known of a row's cost.
 constexpr Probe kFirst{4, 0};
-// The small ones first. Repeats, because a step may be disturbed. One has many rows of logits: where each step has one,
-// what it costs cannot be told from what a step costs.
+// Small steps come first, and some are repeated, because a step may be disturbed. One has many rows of logits: if each
+// step had one, the cost of a row of logits could not be told from that of a step.
 constexpr std::array kProbes = {Probe{1, 0},     Probe{16, 0}, Probe{16, 0, 16}, Probe{1, 1024}, Probe{64, 0},
                                 Probe{64, 1024}, Probe{4, 0},  Probe{1, 1024},   Probe{128, 0}};
 
-/// A timed step; 0 ms if the KV memory has no room for it.
+/// A timed step; 0 ms where the KV memory has no room for it.
 struct Timed {
   double ms = 0;
   std::uint64_t expert_bytes = 0;
 };
 
-/// A step of `rows` rows behind `depth` tokens, and of the rows of logits that it wants. Keys and values of these
-/// tokens are whatever the memory holds. Nothing of it stays.
+/// Times a step of `rows` rows after `depth` tokens, and their logits. Keys and values of the earlier tokens are
+/// whatever the memory holds. Nothing of it stays in the cache.
 Timed time_step(const StepParts& parts, Sequence& sequence, int depth, int rows) {
   KvCacheManager& kv = parts.kv;
-  std::vector<BlockCopy> copies;  // none: nobody shares
+  std::vector<BlockCopy> copies;  // stays empty: no sequence shares blocks
   sequence.kv = kv.create_sequence();
   sequence.num_computed = depth;
   const Result<void> reserved = kv.reserve(sequence.kv, 0, depth + rows, copies);
@@ -71,7 +71,7 @@ void calibrate(const StepParts& parts, int max_context, const std::stop_token& s
   sequence.tokens.assign(to_size(context), 0);
   sequence.params.prompt_tokens = context;
   sequence.params.makes_vector = parts.runner.info().is_encoder;
-  // Its time; counted if it took longer than that.
+  // Times a step, and counts it if it took longer than `least_ms`.
   const auto run = [&](const Probe& probe, double least_ms) {
     const int rows = std::min({probe.rows, parts.scheduler.limits().max_step_tokens, context / 2});
     const int depth = sequence.params.makes_vector ? 0 : std::min(probe.depth, context / 2);
@@ -88,7 +88,7 @@ void calibrate(const StepParts& parts, int max_context, const std::stop_token& s
   for (const Probe& probe : kProbes) {
     if (stop.stop_requested()) return;
     const auto last = run(probe, 0);
-    if (Clock::now() - begin + last > kLongest) return;  // the next one takes as long at least
+    if (Clock::now() - begin + last > kLongest) return;  // the next step takes at least as long
   }
 }
 

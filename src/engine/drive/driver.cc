@@ -5,7 +5,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::chrono::milliseconds kLongestWait(5);  // for the store, before orders are heard again
+constexpr std::chrono::milliseconds kLongestWait(5);  // for the store, before the inbox is looked at again
 
 }  // namespace
 
@@ -39,7 +39,7 @@ class Driver::Driving {
   std::unique_lock<std::mutex> lock_;
 };
 
-// Says that the inbox will be looked at again: from before its thread waits for the lock until after it lets go.
+// Tells other threads that this one will look at the inbox again, from before it waits for the lock until it is free.
 class Driver::Listening {
  public:
   explicit Listening(Driver& driver) : count_(driver.num_listening_) { ++count_; }
@@ -56,13 +56,13 @@ Driver::Driver(const DriverParts& parts) : parts_(parts), membership_(parts.acti
 }
 
 bool Driver::step() {
-  if (is_driving()) return false;  // a callback
+  if (is_driving()) return false;  // called in a callback
   const Listening listening(*this);
   const Driving driving(*this);
   return advance();
 }
 
-/// True if there was anything to do.
+/// Does one round of work. True: there was some.
 bool Driver::advance() {
   const auto start = Step::Clock::now();
   const bool heard = take_inbox();
@@ -78,7 +78,7 @@ bool Driver::advance() {
   return true;
 }
 
-/// Reads and writes of the store that have ended; then there is room for the next step.
+/// Takes reads and writes of the store that have ended, then makes room for the next step.
 void Driver::take_stored() {
   parts_.stored->collect();
   while (Sequence* prompt = parts_.stored->next_ready())
@@ -88,13 +88,13 @@ void Driver::take_stored() {
   parts_.stored->set_busy(!parts_.scheduler.empty());
 }
 
-/// Nobody waits for a step, or for what is read for him.
+/// Whether nobody waits for a step, nor for a read of the store.
 bool Driver::is_idle() const {
   return parts_.scheduler.empty() && (parts_.stored == nullptr || parts_.stored->num_waiting() == 0);
 }
 
 void Driver::run_until(const std::stop_token& stop, const IdleRelease::Times& idle_times) {
-  if (is_driving()) return;  // a callback
+  if (is_driving()) return;  // called in a callback
   is_looping_ = true;
   IdleRelease idle(idle_times);
   while (!stop.stop_requested()) {
@@ -111,7 +111,7 @@ void Driver::run_until(const std::stop_token& stop, const IdleRelease::Times& id
 }
 
 void Driver::release_memory(bool cached) {
-  if (is_driving()) return;  // a callback: the step's blocks may be among the free ones already
+  if (is_driving()) return;  // called in a callback: the step's blocks may be free already
   const Driving driving(*this);
   parts_.step.release_memory(cached);
 }
@@ -122,7 +122,7 @@ EngineStats Driver::stats() const {
   return parts_.statistics.copied();
 }
 
-// Under the lock: a request that was taken in at once, and not through the inbox, is seen.
+// The lock is held, so that a request is seen that was taken in at once and not through the inbox.
 bool Driver::is_drained() {
   const Driving driving(*this);
   return parts_.inbox.is_drained() && is_idle();
@@ -133,13 +133,13 @@ void Driver::cancel(RequestId id) {
     ActiveRequest* request = parts_.requests.find(id);
     if (request != nullptr) return parts_.answers.end(*request, FinishReason::kCancelled);
     parts_.requests.unpin(id);
-    return parts_.inbox.put_cancel(id);  // it may lie there
+    return parts_.inbox.put_cancel(id);  // the request may be in the inbox
   }
   parts_.inbox.put_cancel(id);
   while (parts_.inbox.has_cancels()) {
     if (try_take_inbox()) continue;
-    if (num_listening_ > 0) return;  // a step, after which the next one hears it, or a cancel(), which looks again
-    std::this_thread::yield();       // the lock is held for a moment: statistics, or a request handed over
+    if (num_listening_ > 0) return;  // that is a step, and the next one hears it; or a cancel(), which looks again
+    std::this_thread::yield();       // the lock is held only for a moment, for statistics or a request
   }
 }
 
@@ -156,17 +156,17 @@ bool Driver::submit(std::unique_ptr<ActiveRequest>& request) {
   return parts_.inbox.put(request);
 }
 
-/// False where another thread drives the engine.
+/// Takes the inbox. False: another thread drives the engine.
 bool Driver::try_take_inbox() {
   const Listening listening(*this);
   const Driving driving(*this, std::try_to_lock);
   if (!driving) return false;
   take_inbox();
-  parts_.inbox.wake();  // requests taken out of it are not ended by this: run_until() must not sleep on
+  parts_.inbox.wake();  // the thread in run_until() must not sleep over requests that were taken out
   return true;
 }
 
-/// True if there was something.
+/// Takes all orders of the inbox. True: there were some.
 bool Driver::take_inbox() {
   parts_.inbox.take(taken_);
   if (taken_.empty()) return false;

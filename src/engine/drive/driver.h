@@ -1,4 +1,4 @@
-// The driver of an engine, and its ways to other threads: the lock, the inbox, the loop, statistics.
+// What drives an engine, and how other threads reach it: the lock, the inbox, the loop, statistics.
 //
 // One thread drives at a time; it alone touches what the parts refer to, and calls the callbacks. Any thread may call
 // the functions here. A callback runs on the thread that drives: a submit() or cancel() in it acts at once, a step()
@@ -21,14 +21,14 @@
 
 namespace octavo {
 
-/// The parts that the thread that drives works with. All of it must outlive the driver.
+/// The parts that the thread which drives works with. All of them must outlive the driver.
 struct DriverParts {
   const Scheduler& scheduler;
   RequestTable& requests;
   Answers& answers;
   Step& step;
   Statistics& statistics;
-  ActiveEngines& active_engines;  // of all that share the threads
+  ActiveEngines& active_engines;  // counts all engines that share the threads
   Inbox& inbox;
   StoredPrefixes* stored;  // null: no prefix is kept on disk
 };
@@ -37,22 +37,22 @@ class Driver {
  public:
   explicit Driver(const DriverParts& parts);
 
-  /// The calls of Engine with these names.
+  /// The functions of Engine with these names.
   bool step();
   void run_until(const std::stop_token& stop, const IdleRelease::Times& idle_times);
   void release_memory(bool cached);
   void drain() { parts_.inbox.close(); }
   EngineStats stats() const;
 
-  /// Ends a request that was handed over, by now or soon; ignores others.
+  /// Ends a request that was handed over, now or soon; ignores others.
   void cancel(RequestId id);
-  /// Takes a request in, or leaves it where the thread that drives finds it. False, and it stays with the caller: there
-  /// is no memory, or no further request is taken.
+  /// Takes a request in, or leaves it where the thread that drives finds it. False: there is no memory, or no further
+  /// request is taken; it stays with the caller.
   bool submit(std::unique_ptr<ActiveRequest>& request);
   bool is_closed() const { return parts_.inbox.is_closed(); }
 
  private:
-  /// Held by the thread that drives, from the outermost call until it returns.
+  /// Held by the thread that drives, from its outermost call until that returns.
   class Driving;
   class Listening;
 
@@ -65,13 +65,13 @@ class Driver {
   bool is_drained();
 
   const DriverParts parts_;
-  ActiveEngines::Membership membership_;  // who drives changes it
+  ActiveEngines::Membership membership_;  // changed by the thread that drives
   Inbox::Contents taken_;                 // scratch of take_inbox()
 
-  mutable std::mutex mutex_;              // of Driving
-  std::atomic<std::thread::id> driver_;   // who holds it; no thread: nobody
-  std::atomic<int> num_listening_ = 0;    // threads that look at the inbox again before they leave the engine alone
-  std::atomic<bool> is_looping_ = false;  // some thread is in run_until()
+  mutable std::mutex mutex_;              // held by Driving
+  std::atomic<std::thread::id> driver_;   // the thread that holds the mutex; no thread: nobody does
+  std::atomic<int> num_listening_ = 0;    // how many threads will look at the inbox again before they leave
+  std::atomic<bool> is_looping_ = false;  // a thread is in run_until()
 };
 
 }  // namespace octavo

@@ -9,15 +9,15 @@
 namespace octavo {
 namespace {
 
-constexpr double kFollow = 0.2;  // of the newest time in what the head is taken to need
+constexpr double kFollow = 0.2;  // the weight of the newest time in the head's average
 
-/// It decodes, its last token alone is not computed, and its drafter wants guesses.
+/// Whether the sequence decodes with its last token alone uncomputed, and its drafter wants guesses.
 bool wants_guesses(const Sequence& sequence) {
   return sequence.draft.num_wanted > 0 && !sequence.is_catching_up() && sequence.num_uncomputed() == 1;
 }
 
-/// The settings of a request that its guesses are drawn by, too: cuts that Mirostat or another order leaves out are
-/// none, and what else changes a draw is not known here. Guesses may be wrong.
+/// The sampling settings that its guesses are drawn with, too. Cuts that Mirostat or another order disables are off
+/// here, and what else changes a draw is not known here: guesses may be wrong.
 GuessDraw draw_of(const SamplingParams& params) {
   GuessDraw draw{.seed = params.seed, .temperature = params.temperature};
   if (params.temperature == 0 || params.mirostat.version != 0) return draw;
@@ -37,7 +37,7 @@ HeadDrafts::HeadDrafts(const StepParts& parts) : parts_(parts) {
   if (parts.runner.info().has_draft_head) parts.plan.reserve_guesses();
 }
 
-/// The runner has the hidden row that an assistant begins with.
+/// Whether the runner has the hidden row that an assistant begins with.
 bool HeadDrafts::has_hidden_row(const Sequence& sequence) const {
   const HiddenRow& hidden = sequence.draft.hidden;
   return !parts_.runner.info().has_assistant ||
@@ -61,7 +61,7 @@ bool HeadDrafts::plan() {
     if (sequences_.size() == to_size(kMaxLogitRows)) break;
     const int number = num_guesses(*sequence);
     if (number == 0) continue;
-    sequences_.push_back(sequence);  // before it may throw: what it has reserved by then is given back, too
+    sequences_.push_back(sequence);  // added first: if a later line throws, its blocks are given back, too
     if (reserve(*sequence, number)) {
       sequence->draft.num_wanted = number;
     } else {
@@ -75,7 +75,7 @@ bool HeadDrafts::plan() {
   return true;
 }
 
-/// The words that guesses may be, and how each sequence's are drawn.
+/// Adds the words that guesses may be, and how each sequence's guesses are drawn.
 void HeadDrafts::add_draws(GuessBatch& batch) const {
   for (const Sequence* sequence : sequences_) {
     ActiveRequest* request = nullptr;
@@ -120,7 +120,7 @@ int HeadDrafts::num_guesses(const Sequence& sequence) const {
   return is_try_ ? std::max(number, std::min(wanted, kMostTried)) : number;
 }
 
-/// False where there are no free blocks that keep no contents. An assistant needs none.
+/// Reserves blocks for guesses. False: no free blocks without contents are left. An assistant needs none.
 bool HeadDrafts::reserve(const Sequence& sequence, int num_guesses) {
   if (parts_.runner.info().has_assistant) return true;
   KvCacheManager& kv = parts_.kv;

@@ -1,11 +1,11 @@
-// Guesses of the model's draft head, at the beginning of a step: for whom, how many, and what becomes of them.
+// Guesses of the model's draft head at the beginning of a step: for which answers, how many, and what becomes of them.
 //
-// An answer has some where its drafter expects more of the head than of texts (Draft::num_wanted) and as long as they
-// pay: while the chance that a guess is drawn, times the milliseconds that the answers take for a token, is more than
-// what its row and its part of the head's time add. Keys and values of guesses lie behind the sequence's own, in free
-// blocks that keep no contents and go back at once; so nobody gives way for them. What they take is part of the step's
-// time. An assistant's guesses take no blocks; it begins with a row of the batch before, so those whose last token was
-// not drawn from that wait for a step.
+// An answer gets guesses where its drafter expects more of the head than of texts (Draft::num_wanted), and as long as
+// they pay: while the chance that a guess is drawn, times the milliseconds that the answers take for a token, exceeds
+// what its row and its share of the head's time add. Keys and values of guesses lie behind the sequence's own, in free
+// blocks without contents that go back at once; so nobody gives way for them. Their time is part of the step's. An
+// assistant's guesses take no blocks; it begins with a row of the last batch, so answers whose last token was not drawn
+// from one wait for a step.
 //
 // Owned by Step; only the thread that drives the engine may call it. Allocates nothing after warm-up.
 #pragma once
@@ -19,29 +19,29 @@ namespace octavo {
 
 /// The cost and the gain of guesses, in milliseconds.
 struct GuessPrice {
-  double step_ms = 0;   // of all answers' next rows
-  int num_decodes = 0;  // answers
-  double row_ms = 0;    // that one more row adds
-  double guess_ms = 0;  // an answer's part of what the head takes for a guess
+  double step_ms = 0;   // the time of all answers' next rows
+  int num_decodes = 0;  // the number of answers
+  double row_ms = 0;    // what one more row adds
+  double guess_ms = 0;  // an answer's share of the head's time for one guess
 
-  /// Guesses that pay of `wanted`, each drawn with the same chance if those before it are.
+  /// How many of `wanted` guesses pay, where each is drawn with the same chance if those before it are.
   int num_paying(int wanted, double chance_of_one) const;
 };
 
 class HeadDrafts {
  public:
-  /// Steps in which guesses were wanted and none paid, after which some are tried, and how many then.
+  /// After how many steps in which guesses were wanted and none paid some are tried, and how many.
   static constexpr int kPatience = 32, kMostTried = 1;
 
   explicit HeadDrafts(const StepParts& parts);
 
-  /// Fills the plan's batch of guesses, whose blocks are reserved. False: there is nothing to guess.
+  /// Fills the plan's batch of guesses and reserves their blocks. False: there is nothing to guess.
   bool plan();
-  /// The batch was computed, in so many milliseconds: drafters get the guesses.
+  /// Gives the guesses to the drafters, after the batch was computed in `ms` milliseconds.
   void take(std::span<const GuessedToken> guesses, double ms);
-  /// Gives back the blocks of planned guesses; after take(), or without it.
+  /// Gives back the blocks of planned guesses; called after take() or instead of it.
   void give_back();
-  /// The sequences that have guesses in the batch.
+  /// The sequences with guesses in the batch.
   std::span<Sequence* const> sequences() const { return sequences_; }
 
  private:
@@ -54,9 +54,9 @@ class HeadDrafts {
 
   const StepParts parts_;
   std::vector<Sequence*> wanting_;    // scratch of plan()
-  std::vector<Sequence*> sequences_;  // of the batch
+  std::vector<Sequence*> sequences_;  // the sequences in the batch
   GuessPrice price_;
-  double guess_ms_ = 0;  // that the head takes for a token of every sequence, as the last ones did
+  double guess_ms_ = 0;  // an average of the head's time for one guess of every sequence
   int num_without_ = 0;  // steps in a row in which guesses were wanted and none paid
   bool is_try_ = false;
 };

@@ -1,5 +1,5 @@
-// When an engine that has nothing to do gives KV memory back to the system: first that of blocks which hold nothing
-// worth keeping, much later that of the prefix cache too. Used by the thread that is in run_until().
+// When an idle engine gives KV memory back to the system: first that of blocks without contents worth keeping, much
+// later that of the prefix cache, too. Used by the thread that is in run_until().
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace octavo {
 class IdleRelease {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The time without work before each release.
+  /// How long the engine is idle before each release.
   struct Times {
-    std::chrono::duration<double> free{30};  // soon enough for the machine's others, late enough not to be in the way
+    std::chrono::duration<double> free{30};  // soon enough for other programs, late enough to disturb nobody
     std::chrono::duration<double> all{600};  // 0: never
   };
   enum class Due { kNothing, kFree, kAll };
@@ -22,10 +22,10 @@ class IdleRelease {
     if (times_.all.count() > 0) times_.free = std::min(times_.free, times_.all);
   }
 
-  /// There was work.
+  /// Notes that there was work.
   void restart() { idle_since_.reset(); }
 
-  /// There is none; what to give back now, each once.
+  /// Notes that there is no work. The result is what to give back now; each comes once.
   Due due(Clock::time_point now) {
     if (!idle_since_) {
       idle_since_ = now;
@@ -37,7 +37,7 @@ class IdleRelease {
     return Due::kNothing;
   }
 
-  /// When due() has something again, if nothing happens; none: never.
+  /// When due() will have something again, if nothing happens; none: never.
   std::optional<Clock::time_point> next() const {
     if (!idle_since_ || last_ == Due::kAll) return std::nullopt;
     if (last_ == Due::kFree && times_.all.count() <= 0) return std::nullopt;

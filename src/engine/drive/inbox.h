@@ -1,4 +1,4 @@
-// Orders of other threads to an engine while one drives it: requests to take in, requests to end.
+// Orders of other threads to an engine that some thread drives: requests to take in, requests to end.
 //
 // put() may be called from any thread; take() by the thread that drives the engine. Owned by the engine.
 #pragma once
@@ -25,7 +25,7 @@ class Inbox {
     bool empty() const { return requests.empty() && cancels.empty(); }
   };
 
-  /// False, and the request stays with the caller, after close().
+  /// Puts a request in. False: the inbox is closed, and the request stays with the caller.
   bool put(std::unique_ptr<ActiveRequest>& request) {
     {
       const std::lock_guard lock(mutex_);
@@ -46,12 +46,12 @@ class Inbox {
     const std::lock_guard lock(mutex_);
     return !contents_.cancels.empty();
   }
-  /// An order to end this request has come since the last take().
+  /// Whether an order to end this request has come since the last take().
   bool has_cancel(RequestId id) const {
     const std::lock_guard lock(mutex_);
     return std::ranges::find(contents_.cancels, id) != contents_.cancels.end();
   }
-  /// No further request is taken; cancels are.
+  /// Closes the inbox: it takes no further requests, but still cancels.
   void close() {
     {
       const std::lock_guard lock(mutex_);
@@ -63,19 +63,19 @@ class Inbox {
     const std::lock_guard lock(mutex_);
     return closed_;
   }
-  /// Closed, and all that came before was taken.
+  /// Whether it is closed, and all that came before was taken.
   bool is_drained() const {
     const std::lock_guard lock(mutex_);
     return closed_ && contents_.requests.empty();
   }
 
-  /// Everything, into `taken`, which is empty.
+  /// Moves everything into `taken`, which is empty.
   void take(Contents& taken) {
     const std::lock_guard lock(mutex_);
     std::swap(contents_, taken);
   }
 
-  /// Ends one wait(), now or to come.
+  /// Ends one wait(), the current or the next.
   void wake() {
     {
       const std::lock_guard lock(mutex_);
@@ -83,7 +83,7 @@ class Inbox {
     }
     filled_.notify_all();
   }
-  /// Sleeps until there is something, it is closed, somebody wakes it, `stop` is asked for, or it is `until`, if given.
+  /// Sleeps until there is something, it is closed, somebody wakes it, `stop` is asked for, or `until`, if given.
   void wait(const std::stop_token& stop, std::optional<std::chrono::steady_clock::time_point> until) {
     std::unique_lock lock(mutex_);
     const auto is_over = [&] { return !contents_.empty() || closed_ || woken_; };

@@ -1,4 +1,4 @@
-// The counts of an engine, past and present: made by its parts, asked for by any thread.
+// The counts of an engine, past and present: its parts make them, any thread may ask for them.
 //
 // Owned by the engine. counts(), current() and copy_stats() belong to the thread that drives it; copied() to any.
 #pragma once
@@ -13,17 +13,17 @@ namespace octavo {
 
 class Statistics {
  public:
-  /// The scheduler and the cache must outlive this.
+  /// Both references must outlive this.
   Statistics(const Scheduler& scheduler, const KvCacheManager& kv) : scheduler_(scheduler), kv_(kv) {}
 
-  /// Counters that the step and the answers write: steps and their times, tokens generated, choices ended.
+  /// Counters that the step and the answers increase: steps and their times, tokens generated, choices ended.
   EngineStats& counts() { return counts_; }
-  /// The counts, and what the scheduler and the cache tell of themselves.
+  /// The counts, with those that the scheduler and the cache keep themselves.
   EngineStats current() const;
 
-  /// Copies them for other threads; at most every 20 ms while there is work.
+  /// Copies the counts for other threads; at most every 20 ms while there is work.
   void copy_stats();
-  /// The figures as they were last copied.
+  /// The counts as they were last copied.
   EngineStats copied() const {
     const std::lock_guard lock(mutex_);
     return copied_;
@@ -37,7 +37,7 @@ class Statistics {
   const KvCacheManager& kv_;
   EngineStats counts_;
   Clock::time_point time_copied_;
-  mutable std::mutex mutex_;  // of the copy
+  mutable std::mutex mutex_;  // guards the copy
   EngineStats copied_;
 };
 

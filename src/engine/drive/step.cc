@@ -17,7 +17,7 @@ bool has_expired(const ActiveRequest& request, Step::Clock::time_point now) {
   return request.deadline && *request.deadline <= now;
 }
 
-/// Waits for the batch that was begun, and notes what it has grown by.
+/// Waits for the batch that was begun, and counts the memory by which it has grown.
 BatchOutcome finish_batch(const StepParts& parts) {
   const BatchOutcome outcome = parts.runner.wait();
   parts.plan.advances.clear();
@@ -54,12 +54,12 @@ void Step::run(Clock::time_point start) {
   if (plan.is_empty()) {
     clock_.enter(StepPart::kBetween);
     if (parts_.masks.has_jobs()) {
-      parts_.masks.wait(kMostWait);  // all that could run wait for these
+      parts_.masks.wait(kMostWait);  // all that could run waits for masks
     } else if (parts_.pictures != nullptr && parts_.pictures->is_busy()) {
       parts_.answers.report_progress(parts_.scheduler, Clock::now());
-      parts_.pictures->wait(kMostWait);  // or for a picture
+      parts_.pictures->wait(kMostWait);  // all that could run waits for a picture
     } else if (parts_.stored != nullptr) {
-      parts_.stored->wait(kMostWait);  // or for what is read
+      parts_.stored->wait(kMostWait);  // all that could run waits for reads of the store
     }
     return;
   }
@@ -78,13 +78,13 @@ void Step::run(Clock::time_point start) {
   clock_.enter(StepPart::kBetween);
 }
 
-/// Pictures whose turn it is are encoded. Requests with one that cannot be end.
+/// Encodes the next pictures. Requests with a picture that cannot be encoded end.
 void Step::serve_pictures() {
   if (parts_.pictures == nullptr) return;
   try {
     parts_.pictures->serve(parts_.scheduler.running());
   } catch (const std::bad_alloc&) {
-    return;  // in the next step
+    return;  // the next step tries again
   }
   const auto fails = [](const Sequence* sequence) {
     return std::ranges::any_of(sequence->given.pictures, [](const auto& rows) { return rows->has_failed; });
@@ -97,8 +97,8 @@ void Step::serve_pictures() {
   }
 }
 
-/// The draft head guesses. Where the system has no memory for that, blocks that were to be copied may not be: those
-/// that had guesses end, and others go on.
+/// Lets the draft head guess. Where the system has no memory for that, blocks may not have been copied: answers with
+/// guesses end, and others go on.
 void Step::guess() {
   guesses_ms_ = 0;
   bool is_computed = true;
@@ -121,7 +121,8 @@ void Step::guess() {
       parts_.answers.end(*request, FinishReason::kFailed);
 }
 
-/// Empty where the system has no memory for the step: then those that ran have ended, and others go on.
+/// Schedules the step. Where the system has no memory for it, the plan is empty: running answers have ended, and others
+/// go on.
 void Step::schedule(StepPlan& plan) {
   Scheduler& scheduler = parts_.scheduler;
   try {
@@ -134,8 +135,8 @@ void Step::schedule(StepPlan& plan) {
   }
 }
 
-/// The step's rows, and what is drawn from them. False where the system has no memory for them, or nobody wants them
-/// any more: then those who had rows have ended, and others go on.
+/// Computes the step's rows and draws from them. False: the system has no memory for them, or nobody wants them any
+/// more; those with rows have ended, and others go on.
 bool Step::compute(StepPlan& plan) {
   std::optional<ThreadPool::Step> workers;
   take_threads(workers);
@@ -151,15 +152,15 @@ bool Step::compute(StepPlan& plan) {
   return true;
 }
 
-/// As soon as the steps of other engines that came earlier are over.
+/// Takes the threads, as soon as the steps of other engines that came earlier are over.
 void Step::take_threads(std::optional<ThreadPool::Step>& workers) {
   const Clock::time_point begin = Clock::now();
   workers.emplace(parts_.threads, &clock_);
   waited_ += Clock::now() - begin;
 }
 
-/// Requests with rows that are no numbers: none of what they computed is published. Those that ask for the logits of
-/// their prompt get them, to see which.
+/// Ends requests with rows that are not finite: nothing that they computed is published. Those that ask for prompt
+/// logits get them first, to see which rows these are.
 void Step::end_not_finite(const StepPlan& plan, std::optional<ThreadPool::Step>& workers) {
   if (outcome_.not_finite.empty() && outcome_.spoiled.empty()) return;
   workers.reset();
@@ -187,7 +188,7 @@ bool Step::compute_rows(StepPlan& plan) {
   }
 }
 
-/// Whether, since the step began, all requests with rows in it have been cancelled or their deadlines have passed.
+/// Whether all requests with rows in the step have been cancelled, or have passed their deadline, since the step began.
 bool Step::is_unwanted() const {
   const Clock::time_point now = Clock::now();
   return std::ranges::all_of(parts_.plan.sequences, [&](const ScheduledSequence& planned) {
@@ -209,10 +210,10 @@ void Step::release_memory(bool cached) {
   compute_batch(parts_);
 }
 
-/// Draws tokens, then accepts the sequences that they are drawn for, in slices of the rows whose logits the runner
-/// holds at once. Prompt logits are handed out at the end of their slice: the callbacks find each sequence either
-/// accepted, or as it was before the step, if it has rows in a later slice. `workers` are the pool's, which is free for
-/// others meanwhile.
+/// Draws tokens, then accepts the sequences that they are drawn for, in slices of as many rows as the runner holds
+/// logits of at once. Prompt logits are handed out at the end of their slice: callbacks find each sequence either
+/// accepted or, if it has rows in a later slice, as it was before the step. `workers`: the pool's threads, which others
+/// may use during callbacks.
 void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& workers) {
   const auto wants_logits = [](const ScheduledSequence& planned) {
     return !planned.sequence->params.makes_vector && !planned.sequence->may_use_cache();
@@ -222,7 +223,7 @@ void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& wo
   const std::span<const LogitRow> rows = plan.logit_rows;
   StepSampler::list_beginning(plan, parts_.requests);
   sampler_.draw_listed(plan.samples);
-  std::size_t num_accepted = 0;  // leading ones of the plan
+  std::size_t num_accepted = 0;  // accepted sequences of the plan, from the first on
   for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
     const bool of_vectors = first >= plan.first_vector_row;
     end = std::min<std::size_t>(first + kMaxLogitRows, of_vectors ? rows.size() : plan.first_vector_row);
@@ -246,16 +247,16 @@ void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& wo
                : parts_.answers.deliver_prompt_logits(plan, slice, given, parts_.runner.info().vocab_size);
     take_threads(workers);
   }
-  accept(plan, num_accepted, plan.sequences.size());  // where no logits are wanted
+  accept(plan, num_accepted, plan.sequences.size());  // those after the last slice, whose logits nobody wants
 }
 
-/// Adds rows to the vectors of their requests; after the last row of a prompt comes the model's head.
+/// Adds rows to the vectors of their requests. After the last row of a prompt, the model's head is applied.
 void Step::pool_rows(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> hidden) {
   const std::size_t width = hidden.size() / rows.size();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Sequence& sequence = *plan.sequences[to_size(rows[i].planned)].sequence;
     ActiveRequest* request = parts_.requests.find(sequence.params.id);
-    if (request == nullptr) continue;  // cancelled by a callback of this step
+    if (request == nullptr) continue;  // a callback of this step has cancelled it
     PositionRange& left = sequence.pending.vector_rows;
     request->vector.add(hidden.subspan(i * width, width));
     left.begin = rows[i].position + 1;
@@ -265,25 +266,25 @@ void Step::pool_rows(const StepPlan& plan, std::span<const LogitRow> rows, std::
   }
 }
 
-/// All tokens that the step computed of the plan's sequences [begin, end) count, but for drafted ones. Choices of
+/// Accepts all tokens that the step computed of the plan's sequences [begin, end), except drafted ones. Choices of
 /// prompts that are computed now begin.
 void Step::accept(StepPlan& plan, std::size_t begin, std::size_t end) {
   for (ScheduledSequence& planned : std::span(plan.sequences).subspan(begin, end - begin)) {
-    if (!planned.sequence->is_running()) continue;  // cancelled by a callback of this step
+    if (!planned.sequence->is_running()) continue;  // a callback of this step has cancelled it
     parts_.scheduler.accept(planned, planned.num_tokens - planned.num_drafted);
   }
   StepSampler::start_choices(plan.samples, parts_.requests);
 }
 
-/// The time from one step's tokens to the next one's belongs to those that had rows in it, but for what passed between
-/// the two calls.
+/// Adds the time since the last step's tokens to the sequences with rows in this one, without the time between the two
+/// calls.
 void Step::attribute_time(const StepPlan& plan, Clock::time_point start) {
   const Clock::time_point now = Clock::now();
   const Clock::duration idle = start - last_end_;
   for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
     const Sequence* sequence = plan.sequences[i].sequence;
     ActiveRequest* request = parts_.requests.find(sequence->params.id);
-    if (request == nullptr) continue;  // cancelled by a callback of this step
+    if (request == nullptr) continue;  // a callback of this step has cancelled it
     const bool is_prompt = sequence == &request->prompt;
     ChoiceTimes& times = is_prompt ? request->times : request->choices[to_size(sequence->params.choice)]->times;
     const Clock::time_point begin = std::max(last_samples_ + idle, request->submitted);
@@ -291,12 +292,12 @@ void Step::attribute_time(const StepPlan& plan, Clock::time_point start) {
     const int first_row = plan.batch.positions[to_size(plan.batch.seq_begin[i])];
     (first_row < sequence->notes.num_admitted_tokens ? times.in_prefill : times.in_decode) += now - begin;
   }
-  for (const Sample& sample : plan.samples.all)  // choices that began in this step share the past of their prompt
+  for (const Sample& sample : plan.samples.all)  // choices that began in this step have their prompt's times
     if (sample.choice != nullptr && !sample.choice->times.first_step) sample.choice->times = sample.request->times;
   last_samples_ = now;
 }
 
-/// Tokens become events; after each one that a draft has guessed comes the next.
+/// Turns tokens into events. After each token that a draft has guessed right comes the next one.
 void Step::append_samples(StepPlan& plan) {
   events_ms_ = 0;
   for (Sample& sample : plan.samples.all) {
@@ -317,7 +318,7 @@ void Step::append_samples(StepPlan& plan) {
   }
 }
 
-/// The time that a token took beside its row is foreseen of the next one.
+/// Appends a sample's token, and takes the time of its event into account for the next one.
 void Step::append(const Sample& sample) {
   const Clock::time_point begin = Clock::now();
   parts_.answers.append(sample);
@@ -326,8 +327,8 @@ void Step::append(const Sample& sample) {
   events_ms_ += ms;
 }
 
-/// A sample's token is appended. As long as what was appended is what was drafted, the rows behind it count, and the
-/// next token is drawn as in a step of its own: everything that it depends on is as far as the answer.
+/// Appends a sample's token, then verifies the draft: as long as the appended token is the drafted one, the next row
+/// counts, and the next token is drawn as in a step of its own, since all that it depends on is up to date.
 void Step::verify_draft(Sample& sample, ScheduledSequence& planned) {
   Choice& choice = *sample.choice;
   const Sequence& sequence = choice.sequence;
@@ -341,7 +342,7 @@ void Step::verify_draft(Sample& sample, ScheduledSequence& planned) {
     const int appended = sequence.num_tokens() - first;
     int right = std::min(num_rows, Drafting::num_drawn(choice, first));
     const bool goes_on = right == appended && parts_.masks.find_at_once(choice);
-    if (!goes_on) right = std::min(right, appended - 1);  // the last token has its row in the step that draws from it
+    if (!goes_on) right = std::min(right, appended - 1);  // its row is computed in the step that draws from it
     parts_.drafting.count_accepted(choice, num_right, right);
     parts_.scheduler.accept(planned, right - num_right);
     if (advance != nullptr) advance->num_rows = right;
@@ -355,16 +356,16 @@ void Step::verify_draft(Sample& sample, ScheduledSequence& planned) {
   if (sequence.is_running() && planned.num_left() > 0) parts_.scheduler.take_back(planned);
 }
 
-/// Counts the step, and tells the cost model how long it took, without the time that other engines had the threads.
+/// Counts the step, and tells the cost model its time, without the time in which other engines had the threads.
 void Step::observe(const StepPlan& plan, Clock::time_point start, double predicted_ms) {
   EngineStats& counts = parts_.counts;
   ++counts.steps;
   const bool is_timed = parts_.scheduler.limits().step_ms > 0;
   if (!is_timed && !parts_.drafting.is_on() && parts_.stored == nullptr) return;
   const double real = seconds(Clock::now() - start - waited_), predicted = predicted_ms / 1000;
-  if (plan.batch.num_rows() > 0) {  // a step without any says nothing about others
-    // The draws' time counts as far as it was foreseen: the rest, as of a thread that was taken off its processor, is
-    // the machine's, whose slowness the model follows.
+  if (plan.batch.num_rows() > 0) {  // a step without rows says nothing about others
+    // The time of draws counts as far as it was predicted: the rest, such as that of a thread that lost its processor,
+    // is the machine's, whose slowness the model follows.
     const double draws_ms = std::min(plan.budget.work().draw_ms, guesses_ms_ + plan.samples.ms + events_ms_);
     parts_.cost.observe(plan.budget.work(), std::max(0.0, real * 1000 - draws_ms), outcome_.expert_bytes);
   }

@@ -1,8 +1,8 @@
-// One step of an engine, the one loop that every user of the library runs: schedule, build, forward, sample, accept,
+// One step of an engine, the one loop that all uses of the library run: schedule, build, forward, sample, accept,
 // append, emit. One StepPlan goes through all of them. It works on any ModelRunner.
 //
-// Owned by the engine; only the thread that drives it may call it. Other engines may share the thread pool: a step has
-// it while it computes and draws, never during a callback.
+// Owned by the engine; only the thread that drives it may call it. Other engines may share the thread pool: a step
+// holds it while it computes and draws, never during a callback.
 #pragma once
 
 #include <optional>
@@ -19,13 +19,12 @@ class Step {
  public:
   using Clock = Choice::Clock;
 
-  /// `num_drawable`: ids that may be drawn.
-  /// `profile`: steps are timed by part, into the counts.
+  /// `num_drawable`: the number of ids that may be drawn. `profile`: the counts get the time of each part of steps.
   Step(const StepParts& parts, int num_drawable, Math math, bool profile = false);
 
-  /// Computes one step of all sequences that the scheduler has; it has at least one. `start`: when the step began.
+  /// Computes one step of all sequences that the scheduler has, at least one. `start`: when the step began.
   void run(Clock::time_point start);
-  /// Engine::release_memory().
+  /// See Engine::release_memory().
   void release_memory(bool cached);
 
  private:
@@ -52,11 +51,11 @@ class Step {
   StepSampler sampler_;
   HeadDrafts head_;
   BatchOutcome outcome_;
-  Clock::duration waited_ = {};     // in this step, for threads that others had
-  double guesses_ms_ = 0;           // of this step's guesses of the draft head
-  double events_ms_ = 0;            // of this step's tokens
+  Clock::duration waited_ = {};     // in this step, for threads that other engines had
+  double guesses_ms_ = 0;           // the time of the draft head's guesses in this step
+  double events_ms_ = 0;            // the time of this step's events
   Clock::time_point last_samples_;  // when the last step's tokens were drawn
-  Clock::time_point last_end_;      // when it was over, the callbacks after it included
+  Clock::time_point last_end_;      // when the last step was over, with the callbacks after it
 };
 
 }  // namespace octavo

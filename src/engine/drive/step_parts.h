@@ -1,6 +1,6 @@
 // The parts of an engine that a step works with.
 //
-// Plain references: all of it must outlive whoever holds them. Only the thread that drives the engine may use them.
+// Plain references: all must outlive whoever holds them. Only the thread that drives the engine may use them.
 #pragma once
 
 #include "base/thread_pool.h"
@@ -23,7 +23,7 @@ struct StepParts {
   KvCacheManager& kv;
   ModelRunner& runner;
   ThreadPool& threads;
-  const ActiveEngines& active_engines;  // of all that share the threads
+  const ActiveEngines& active_engines;  // counts all engines that share the threads
   Scheduler& scheduler;
   CostModel& cost;
   StepPlan& plan;  // filled anew in each step
@@ -31,13 +31,13 @@ struct StepParts {
   Answers& answers;
   MaskFinder& masks;
   Drafting& drafting;
-  const Inbox& inbox;        // requests that are to end
-  EngineStats& counts;       // steps and their times are counted here
+  const Inbox& inbox;        // says which requests are to end
+  EngineStats& counts;       // the counters of steps and their times
   StoredPrefixes* stored;    // null: no prefix is kept on disk
   PictureVectors* pictures;  // null: the model reads texts alone
 };
 
-/// Has the runner compute the plan's batch, or its guesses.
+/// Lets the runner compute the plan's batch, or its guesses.
 BatchOutcome compute_batch(const StepParts& parts);
 BatchOutcome compute_guesses(const StepParts& parts);
 

@@ -11,12 +11,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kFollow = 0.2;         // of the newest sample in Sequence::draw_ms
-constexpr double kMostTimesLonger = 4;  // than the samples before it
+constexpr double kFollow = 0.2;         // the weight of the newest sample in Sequence::draw_ms
+constexpr double kMostTimesLonger = 4;  // the most by which a sample may exceed that average
 
 double milliseconds(Clock::duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
-/// Makes the next `count` choices of a request and lists their first samples, which are like `like`.
+/// Makes the next `count` choices of a request and lists their first samples, which are copies of `like`.
 void list_choices(Samples& samples, ActiveRequest& request, int count, const Sample& like, RequestTable& requests) {
   if (!requests.make_choices(request, count)) {
     samples.all.push_back(like);
@@ -41,7 +41,7 @@ StepSampler::StepSampler(ThreadPool& threads, int vocab_size, int num_drawable, 
 void StepSampler::list_beginning(StepPlan& plan, RequestTable& requests) {
   for (const auto& [prompt, number] : plan.beginning) {
     ActiveRequest* request = requests.find(prompt->params.id);
-    if (request == nullptr) continue;  // cancelled by a callback of this step
+    if (request == nullptr) continue;  // a callback of this step has cancelled it
     const Sample like{
         .row = request->last_row, .position = prompt->num_tokens(), .request = request, .choice = nullptr, .token = {}};
     list_choices(plan.samples, *request, number, like, requests);
@@ -55,8 +55,8 @@ void StepSampler::list(StepPlan& plan, const LogitSlice& slice, RequestTable& re
     if (!row.draws) continue;
     const ScheduledSequence& planned = plan.sequences[to_size(row.planned)];
     const Sequence& sequence = *planned.sequence;
-    if (!sequence.is_running()) continue;  // cancelled by a callback of this step
-    if (row.drafted >= 0) {                // behind the row of the sequence's last token
+    if (!sequence.is_running()) continue;  // a callback of this step has cancelled it
+    if (row.drafted >= 0) {                // a row of a drafted token
       Sample& last = plan.samples.all.back();
       if (last.num_drafted++ == 0) last.first_drafted = row.drafted;
       continue;
@@ -75,7 +75,7 @@ void StepSampler::list(StepPlan& plan, const LogitSlice& slice, RequestTable& re
       continue;
     }
     int count = std::max(1, planned.num_beginning);
-    // Without memory for the row there is no later step to begin in.
+    // Without memory to keep the row, no choice can begin in a later step: all begin now.
     if (count < sequence.num_choices() && !requests.keep_last_row(request, sample.row)) count = sequence.num_choices();
     list_choices(plan.samples, request, count, sample, requests);
   }
@@ -111,7 +111,8 @@ void StepSampler::draw_behind(Sample& sample, int num_rows) {
   sample.ms = milliseconds(Clock::now() - start);
 }
 
-/// One that the system took off its processor says little about the next, however long that was.
+/// Follows the cost of samples. One during which the thread lost its processor says little about the next, however long
+/// it took.
 void StepSampler::follow_cost(const Sample& sample, double event_ms) const {
   if (sample.choice == nullptr) return;
   const double ms = sample.ms / threads_.num_threads() + event_ms;
@@ -139,7 +140,7 @@ void StepSampler::draw(Sample& sample, int worker) {
                      request.draw_context(*sample.choice, sample.position, allowed), sample.choice->top_logprobs);
 }
 
-/// Empty: there is no token that the constraint allows, or none is known.
+/// The tokens that the constraint allows. Empty: it allows none, or none is known.
 std::span<const MaskWord> StepSampler::find_allowed(const Sample& sample, int worker) {
   const ConstraintState& constraint = sample.choice->constraint;
   if (!sample.choice->is_constrained()) {

@@ -1,8 +1,7 @@
-// Samples the tokens of a step: lists which row of logits each comes from and for which choice, and draws them on all
-// threads.
+// Samples the tokens of a step: lists the row of logits and the choice of each, and draws them on all threads.
 //
-// Owned by the engine's Step, with a scratch for each thread; the samples are the plan's. Only the thread that drives
-// the engine may call it.
+// Owned by the engine's Step, with scratch for each thread; the samples are the plan's. Only the thread that drives the
+// engine may call it.
 #pragma once
 
 #include <span>
@@ -14,9 +13,9 @@
 
 namespace octavo {
 
-/// Rows of the step's logits that the runner holds at once.
+/// The rows of the step's logits that the runner holds at one time.
 struct LogitSlice {
-  int first;  // of the step's
+  int first;  // an index of the step's rows of logits
   std::span<const LogitRow> rows;
   std::span<const float> logits;
 };
@@ -26,22 +25,22 @@ class StepSampler {
   /// Rows have `vocab_size` logits, of which the first `num_drawable` may be drawn. The pool must outlive this.
   StepSampler(ThreadPool& threads, int vocab_size, int num_drawable, Math math);
 
-  /// Lists the first samples of choices that begin in this step though their prompts were computed before: from the
-  /// rows that were kept. The choices are made here.
+  /// Lists the first samples of choices that begin in this step although their prompts were computed before, from the
+  /// rows that were kept. It makes these choices.
   static void list_beginning(StepPlan& plan, RequestTable& requests);
-  /// Lists the samples from rows of the step. At the end of a prompt these are one for each choice that begins now:
-  /// they are made here, and the row is kept for the others.
+  /// Lists the samples from rows of the step. The last row of a prompt has one for each choice that begins now: it
+  /// makes these choices, and keeps the row for the others.
   void list(StepPlan& plan, const LogitSlice& slice, RequestTable& requests) const;
-  /// Draws what was listed since the last call.
+  /// Draws the samples that were listed since the last call.
   void draw_listed(Samples& samples);
 
-  /// Draws the token behind the first `num_rows` of a sample's drafted rows, which are right, on this thread. The rows
-  /// are still the runner's last.
+  /// Draws the token behind the first `num_rows` of a sample's drafted rows, which are right, on this thread. The
+  /// runner still has the rows.
   void draw_behind(Sample& sample, int num_rows);
 
-  /// Prompts whose samples are listed have been accepted: their choices run from now on.
+  /// Lets the choices run whose first samples are listed, once their prompts have been accepted.
   static void start_choices(const Samples& samples, RequestTable& requests);
-  /// A sample's event took `event_ms` beside it: that its sequence's next token will take as much is foreseen.
+  /// Takes into account that a sample's event took `event_ms`: its sequence's next token is predicted to take as much.
   void follow_cost(const Sample& sample, double event_ms) const;
 
  private:

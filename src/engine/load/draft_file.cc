@@ -12,13 +12,13 @@
 namespace octavo {
 namespace {
 
-/// Compares the words of both files, if both have any: a token must stand for the same word in each.
+/// Compares the vocabularies of both files, if both have one: a token must stand for the same word in each.
 Result<void> check_words(const ModelSource& source, const ModelSource& of_model) {
   constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
   const auto found = source.get_strings(kTokensKey), expected = of_model.get_strings(kTokensKey);
   if (!found || !expected) return {};
   const auto [own, models] = std::ranges::mismatch(*found, *expected);
-  if (own == found->end() || models == expected->end()) return {};  // numbers of words are compared elsewhere
+  if (own == found->end() || models == expected->end()) return {};  // elsewhere the sizes of vocabularies are compared
   return fail("{}: a vocabulary of another model: token {} is {}, expected {} as in {}", source.name(),
               own - found->begin(), quote(*own), quote(*models), of_model.name());
 }

@@ -15,25 +15,24 @@
 
 namespace octavo {
 
-/// Error: the file holds no model of its own but drafts for another one.
+/// Error: the file holds no model, but drafts for one.
 Result<void> refuse_draft_file(const ModelSource& source, const ModelConfig& config);
 
 struct DraftFile {
   /// How the model itself is loaded.
   struct How {
-    std::string quantize = {};  // the mix of EngineOptions::quantize
+    std::string quantize = {};  // EngineOptions::quantize
     Math math = Math();
-    int max_context = 0;  // of EngineOptions
+    int max_context = 0;  // EngineOptions::max_context
     std::stop_token stop = {};
   };
 
-  std::unique_ptr<const ModelSource> source;  // of the assistant; or of the model together with its head
+  std::unique_ptr<const ModelSource> source;  // the assistant's, or that of the model with its head
   std::optional<ModelConfig> assistant;       // attached to its model; none: the file has a draft head
-  WeightList weights;                         // of the assistant
+  WeightList weights;                         // the assistant's
 
-  /// Opens a file that is to draft for the model of `of_model`, which must outlive it. A head becomes the model's layer
-  /// of prediction. Errors say what was found and what was expected: it is no draft file, or one of another model,
-  /// vocabulary or width.
+  /// Opens a file that drafts for the model of `of_model`, which must outlive it. A draft head becomes a layer of the
+  /// model. Errors say what was found and expected: it is no draft file, or one for another model, vocabulary or width.
   static Result<DraftFile> open(const std::filesystem::path& path, const ModelSource& of_model, ModelConfig& model,
                                 const How& how);
 };

@@ -1,4 +1,4 @@
-// The vectors and scores that a model makes, by its description alone.
+// The vectors and scores that a model makes, as far as its description tells.
 //
 // A pure function; any thread.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace octavo {
 
-/// All but the named prompts. `pooling`: the option; none: the file's.
+/// All of EmbeddingInfo but the named prompts. `pooling`: the option's; none: the file's.
 EmbeddingInfo embedding_info(const ModelConfig& config, std::optional<Pooling> pooling);
 
 }  // namespace octavo

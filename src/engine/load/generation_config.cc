@@ -17,7 +17,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// Reads the fields of the file; keeps the first mistake.
+/// Reads the fields of the file, and keeps the first error.
 class ConfigReader {
  public:
   ConfigReader(const json::object& object, int num_tokens)
@@ -28,7 +28,7 @@ class ConfigReader {
     const auto count = take(whole_[name].integer(0, std::numeric_limits<int>::max()));
     return count ? std::optional(static_cast<int>(*count)) : std::nullopt;
   }
-  /// One id, or an array of them.
+  /// Reads one id, or an array of ids.
   std::vector<TokenId> ids(std::string_view name) {
     const JsonCursor given = whole_[name];
     if (!given.is_given()) return {};

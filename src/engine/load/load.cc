@@ -1,4 +1,4 @@
-// Putting an engine together: the file, its words, the threads, the model.
+// Puts an engine together: the file, its vocabulary, the threads, the model.
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -27,7 +27,7 @@
 namespace octavo {
 namespace {
 
-constexpr int kMaxStepTokens = 65536;  // rows; activations of all of them are held
+constexpr int kMaxStepTokens = 65536;  // rows of a step, for all of which activations are held
 constexpr double kMaxTargetMs = 60'000;
 constexpr double kMaxIdleSeconds = 1e9;
 
@@ -67,7 +67,7 @@ Result<void> check_options(const EngineOptions& options) {
   return check_range("max_sequences", options.max_sequences, 1, kMaxStepTokens);
 }
 
-/// The facts that callers are told, as far as the model and its runner know them.
+/// What callers are told of the model, as far as its file and its runner say.
 ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const RunnerInfo& runner, IsaLevel isa,
                   const EngineOptions& options) {
   const std::string file_hash = hex_of(runner.content_hash.hash);
@@ -76,7 +76,7 @@ ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const Ru
   return {.name = config.name,
           .file_name = printable(source.path().filename().string()),
           .file_hash = file_hash,
-          .fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type), computed),
+          .fingerprint = system_fingerprint(options.bits, isa, kv_type_name(options.kv_type), computed),
           .architecture = config.architecture,
           .file = model_file(source, config, options.quantize),
           .embedding = embedding_info(config, options.pooling),
@@ -95,7 +95,7 @@ ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const Ru
           .bits = options.bits};
 }
 
-/// The resources that the engine is given, or its own.
+/// The resources that the options give, or new ones.
 Result<std::shared_ptr<Resources>> resources_for(const EngineOptions& options) {
   if (options.resources == nullptr) return Resources::create({.num_threads = options.num_threads});
   if (options.num_threads != 0)
@@ -104,7 +104,7 @@ Result<std::shared_ptr<Resources>> resources_for(const EngineOptions& options) {
   return options.resources;
 }
 
-/// The file's defaults, which come after those of a generation_config.json.
+/// The sampling defaults of the file. Those of a generation_config.json go before them.
 Result<SamplingDefaults> sampling_defaults_of(const ModelSource& source, const ModelTokenizer& words,
                                               std::string_view generation_config) {
   OCTAVO_TRY(SamplingDefaults of_file, SamplingDefaults::read(source));
@@ -114,8 +114,8 @@ Result<SamplingDefaults> sampling_defaults_of(const ModelSource& source, const M
   return of_file.behind(*of_config);
 }
 
-/// The weights that the model needs; with those of its draft head, which becomes a part of `config`, where drafts are
-/// to come from it. A head that is not whole is an error where it was asked for.
+/// Lists the weights that the model needs. Where drafts are to come from its draft head, that becomes a part of
+/// `config`. A head that is incomplete is an error where it was asked for.
 Result<WeightList> list_weights(const ModelSource& source, const EngineOptions& options, bool is_head_in_file,
                                 ModelConfig& config) {
   OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));
@@ -136,7 +136,7 @@ Result<WeightList> list_weights(const ModelSource& source, const EngineOptions& 
   return WeightList::create(source, config, types);
 }
 
-/// Nothing of a sequence stays to be found or to be gone on with, and each is computed in one step.
+/// Sets an encoder's options: each sequence is computed in one step, and no part of it is found or continued later.
 void be_encoder(const EngineOptions& options, EngineParts& parts) {
   parts.prefix_cache = false;
   parts.draft.mode = DraftMode::kOff;
@@ -144,7 +144,7 @@ void be_encoder(const EngineOptions& options, EngineParts& parts) {
   parts.limits.max_step_tokens = parts.runner->info().max_rows;
 }
 
-/// The encoder of pictures beside the model, which joins what answers depend on.
+/// Loads the encoder of pictures. It joins what answers depend on.
 Result<void> add_pictures(PictureFile file, const EngineOptions& options, const ModelConfig& config, IsaLevel isa,
                           EngineParts& parts) {
   const bool was_found = file.was_found;
@@ -157,11 +157,15 @@ Result<void> add_pictures(PictureFile file, const EngineOptions& options, const 
   }
   Result<LoadedPictures> loaded =
       load_pictures(std::move(file), options, config, parts.text.words, isa, parts.resources->impl().threads);
-  if (!loaded && was_found) return {};  // it is another model's, or damaged: nobody asked for it
-  OCTAVO_TRY(LoadedPictures pictures, std::move(loaded));
   ModelInfo& info = parts.text.info;
+  if (!loaded && was_found) {  // it is another model's, or damaged: nobody asked for it
+    info.vision.passed_over.push_back(loaded.error().message);
+    return {};
+  }
+  OCTAVO_TRY(LoadedPictures pictures, std::move(loaded));
+  pictures.info.passed_over = std::move(info.vision.passed_over);
   info.vision = std::move(pictures.info);
-  info.fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type),
+  info.fingerprint = system_fingerprint(options.bits, isa, kv_type_name(options.kv_type),
                                         info.file_hash + pictures.rules.encoder_hash);
   parts.text.sampling_defaults.suppressed.push_back(pictures.rules.placeholder);
   parts.text.pictures = std::move(pictures.rules);
@@ -172,9 +176,8 @@ Result<void> add_pictures(PictureFile file, const EngineOptions& options, const 
   return {};
 }
 
-/// The model on its device, and the facts about it.
-Result<void> load_model(const EngineOptions& options, IsaLevel isa, std::optional<PictureFile> pictures,
-                        EngineParts& parts) {
+/// Loads the model on its device, with what callers are told of it.
+Result<void> load_model(const EngineOptions& options, IsaLevel isa, FoundPictures pictures, EngineParts& parts) {
   const ModelSource& source = *parts.source;
   Resources::Impl& resources = parts.resources->impl();
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(source, Math(options.bits), options.max_context));
@@ -182,7 +185,7 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, std::optiona
   if (options.pooling == Pooling::kRank && config.head.num_scores == 0)
     return fail("pooling: found rank, expected none, mean, cls or last: {} has no ranking head", source.name());
   std::optional<AssistantRequest> assistant;
-  const ModelSource* with_head = nullptr;  // that of the model and of a head in a draft file
+  const ModelSource* with_head = nullptr;  // the model's file with a head from a draft file
   if (!options.draft_path.empty() && options.draft != DraftMode::kOff) {
     OCTAVO_TRY(DraftFile file, DraftFile::open(options.draft_path, source, config,
                                                {.quantize = options.quantize,
@@ -210,14 +213,15 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, std::optiona
   ModelInfo& info = parts.text.info;
   info = info_of(source, config, parts.runner->info(), isa, options);
   OCTAVO_TRY_VOID(read_named_prompts(source, config.architecture, config.name, info.embedding));
-  if (pictures) OCTAVO_TRY_VOID(add_pictures(std::move(*pictures), options, config, isa, parts));
+  parts.text.info.vision.passed_over = std::move(pictures.passed_over);
+  if (pictures.file) OCTAVO_TRY_VOID(add_pictures(std::move(*pictures.file), options, config, isa, parts));
   if (config.is_encoder) be_encoder(options, parts);
   info.work = std::move(work);
   info.num_threads = parts.resources->num_threads();
   return {};
 }
 
-/// The facts that callers are told of the words.
+/// Tells callers of the vocabulary.
 void tell_of_words(TextParts& text) {
   ModelInfo& info = text.info;
   if (const ChatTokenizer* chat = text.words.chat()) {
@@ -240,16 +244,16 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   EngineParts parts;
   OCTAVO_TRY(parts.source, open_model(options.model_path, options.stop, Math(options.bits)));
   OCTAVO_TRY_VOID(refuse_encoder_file(*parts.source));
-  std::optional<PictureFile> pictures;
+  FoundPictures pictures;
   if (!options.mmproj_path.empty()) {
-    OCTAVO_TRY(pictures, PictureFile::open(options));
+    OCTAVO_TRY(pictures.file, PictureFile::open(options));
   } else if (options.finds_mmproj) {
-    pictures = PictureFile::find(options, *parts.source);
+    pictures = FoundPictures::find(options, *parts.source);
   }
   TextParts& text = parts.text;
   OCTAVO_TRY(text.words,
              ModelTokenizer::load(*parts.source, options.require_words, options.chat_template, options.tokenizer_path,
-                                  options.stop, pictures ? pictures->marks() : PictureMarks()));
+                                  options.stop, pictures.file ? pictures.file->marks() : PictureMarks()));
   OCTAVO_TRY(text.sampling_defaults, sampling_defaults_of(*parts.source, text.words, options.generation_config));
   OCTAVO_TRY(text.rank_template, RankTemplate::load(*parts.source));
   text.words.add_end_tokens(text.sampling_defaults.end_tokens);
@@ -267,14 +271,14 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
 
   OCTAVO_TRY_VOID(load_model(options, isa, std::move(pictures), parts));
   tell_of_words(text);
-  if (options.repack) {  // nothing reads them any more
+  if (options.repack) {  // nothing reads the file any more
     parts.source.reset();
     parts.draft_source.reset();
   }
   OCTAVO_TRY(std::unique_ptr<EngineImpl> engine, EngineImpl::create(std::move(parts)));
   if (options.itl_target_ms > 0 || !options.kv_store.folder.empty()) {
     engine->calibrate(options.stop);
-    engine->release_memory(true);  // that the made-up tokens have touched
+    engine->release_memory(true);  // the memory that made-up tokens have touched
   }
   OCTAVO_TRY_VOID(check_stop(options.stop, "loading"));
   return engine;

@@ -10,7 +10,7 @@ Result<MatrixTypes> matrix_types(const ModelSource& source, const std::string& m
   MatrixTypes types;
   if (mix.empty()) return types;
   OCTAVO_TRY(const TypeMix found, parse_type_mix(mix));
-  // Floats as their makers left them, but for experts that they have in MXFP4.
+  // Floats stay as their makers left them, but experts that they have in MXFP4 get that type.
   const bool is_folder = source.files().format != "GGUF";
   OCTAVO_TRY(const std::vector<PlannedTensor> plan, plan_types(source, {.mix = found, .keep_quantized = is_folder}));
   for (const PlannedTensor& planned : plan) {

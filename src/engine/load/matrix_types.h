@@ -1,4 +1,4 @@
-// The types of a model that is quantized as it is loaded: those that a file quantized before would have.
+// The matrix types of a model that is quantized while it is loaded: the same as in a file that was quantized before.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace octavo {
 
-/// `mix`: as for `octavo quantize` (convert/type_mix.h); empty: nothing is changed. Errors: there is no such mix;
-/// weights that are quantized already.
+/// `mix`: as in `octavo quantize` (convert/type_mix.h); empty: types stay. Errors: there is no such mix; the weights
+/// are quantized already.
 Result<MatrixTypes> matrix_types(const ModelSource& source, const std::string& mix);
 
 }  // namespace octavo

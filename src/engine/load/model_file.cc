@@ -9,14 +9,14 @@
 namespace octavo {
 namespace {
 
-/// A value of general.file_type, and the name that files of it have.
+/// A value of general.file_type, and the name of its mix.
 struct FileType {
   std::uint64_t number;
   std::string_view name;
 };
 
-// As llama.cpp counts them (enum llama_ftype). Several mixes have one number in kMixes of type_mix.cc, and most of
-// these can be read here and not written.
+// The numbers of llama.cpp (enum llama_ftype). Several mixes share a number in kMixes of type_mix.cc, and most of these
+// can be read here and not written.
 constexpr FileType kFileTypes[] = {
     {.number = 0, .name = "F32"},     {.number = 1, .name = "F16"},      {.number = 2, .name = "Q4_0"},
     {.number = 3, .name = "Q4_1"},    {.number = 7, .name = "Q8_0"},     {.number = 8, .name = "Q5_0"},
@@ -37,7 +37,7 @@ std::string_view type_of_most(const std::map<DType, std::uint64_t>& bytes) {
   return most == bytes.end() ? std::string_view() : dtype_info(most->first).name;
 }
 
-/// The name that the file gives the mix of its types; empty: none that is known.
+/// The name of the mix that the file says it has; empty: none that is known.
 std::string_view named_mix(const ModelSource& source) {
   const auto number = source.get_u64("general.file_type");
   if (!number) return {};

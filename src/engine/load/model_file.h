@@ -9,7 +9,7 @@
 
 namespace octavo {
 
-/// `quantize`: the mix that the weights become as they are loaded; empty: none.
+/// `quantize`: the mix to which weights are quantized while they are loaded; empty: they are not.
 ModelFile model_file(const ModelSource& source, const ModelConfig& config, std::string_view quantize);
 
 }  // namespace octavo

@@ -18,7 +18,7 @@
 namespace octavo {
 namespace {
 
-/// A vision encoder as the engine has it.
+/// A vision encoder behind the engine's seam.
 class TowerEncoder final : public PictureEncoder {
  public:
   explicit TowerEncoder(std::unique_ptr<VisionTower> tower) : tower_(std::move(tower)) {}
@@ -41,17 +41,17 @@ class TowerEncoder final : public PictureEncoder {
   std::unique_ptr<VisionEncoding> encoding_;
 };
 
-/// Rotations of the model have parts for the rows and the columns of pictures.
+/// Whether the model's rotary positions have parts for the rows and columns of pictures.
 bool turns_by_grid(const ModelConfig& config) {
   return std::ranges::any_of(config.own_layers(), [](const LayerSpec& layer) {
     return layer.attention() != nullptr && layer.attention()->rope.sections.has_value();
   });
 }
 
-constexpr std::size_t kMostBeside = 10'000;  // entries of a folder that are looked at
+constexpr std::size_t kMostBeside = 10'000;  // the most entries of a folder that are looked at
 
-/// Files beside a model whose names are those of encoders, the best first; in front of those in a folder of safetensors
-/// the folder itself.
+/// Files beside a model that are named like encoders, the best first; for a folder of safetensors, the folder itself
+/// comes first.
 std::vector<std::filesystem::path> encoders_beside(const std::filesystem::path& model) {
   namespace fs = std::filesystem;
   std::vector<fs::path> found;
@@ -66,7 +66,7 @@ std::vector<std::filesystem::path> encoders_beside(const std::filesystem::path& 
   std::ranges::sort(found, [&](const fs::path& a, const fs::path& b) {
     return suits_better(a.filename().string(), b.filename().string(), bits);
   });
-  if (is_folder) found.insert(found.begin(), model);
+  if (is_folder && has_encoder(model)) found.insert(found.begin(), model);
   return found;
 }
 
@@ -107,26 +107,30 @@ TokenRange PictureFile::tokens(const EngineOptions& options) const {
   return {.min = std::min(min, max), .max = std::max(max, options.image_min_tokens)};
 }
 
-std::optional<PictureFile> PictureFile::find(const EngineOptions& options, const ModelSource& model) {
+FoundPictures FoundPictures::find(const EngineOptions& options, const ModelSource& model) {
   const auto number = [&](std::string_view key) {
     const std::string whole = fmt::format("{}.{}", model.get_string("general.architecture").value_or(""), key);
     return model.get_u64(whole).value_or(0);
   };
-  // Rotations with parts are those of a model that sees.
+  // Rotary positions with parts show that a model sees.
   const std::string sections =
       fmt::format("{}.rope.dimension_sections", model.get_string("general.architecture").value_or(""));
   if (model.find(sections) == nullptr) return {};
+  FoundPictures found;
   for (const std::filesystem::path& path : encoders_beside(options.model_path)) {
     EngineOptions with_it = options;
     with_it.mmproj_path = path;
-    Result<PictureFile> file = open(with_it);
-    if (!file || !file->config.check_fits(static_cast<int>(number("embedding_length")),
-                                          static_cast<int>(number("n_deepstack_layers"))))
-      continue;
-    file->was_found = true;
-    return std::move(*file);
+    Result<PictureFile> file = PictureFile::open(with_it);
+    if (!file) {
+      found.passed_over.push_back(file.error().message);
+    } else if (file->config.check_fits(static_cast<int>(number("embedding_length")),
+                                       static_cast<int>(number("n_deepstack_layers")))) {
+      file->was_found = true;
+      found.file = std::move(*file);
+      break;
+    }
   }
-  return {};
+  return found;
 }
 
 Result<PictureFile> PictureFile::open(const EngineOptions& options) {

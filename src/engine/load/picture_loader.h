@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/isa_level.h"
 #include "base/thread_pool.h"
@@ -17,21 +19,28 @@
 
 namespace octavo {
 
-/// The file of an encoder, or the folder that has one, of which the keys are read.
+/// The file of an encoder, or the folder that has one, with its keys read.
 struct PictureFile {
-  /// That of options.mmproj_path. Errors: those of the file and its keys; limits of the options out of order.
+  /// Opens options.mmproj_path. Errors: those of the file and its keys; limits in the options out of order.
   static Result<PictureFile> open(const EngineOptions& options);
-  /// One that lies beside the model, or in its folder, and fits it, if the model sees (EngineOptions::finds_mmproj).
-  static std::optional<PictureFile> find(const EngineOptions& options, const ModelSource& model);
 
-  /// The tokens of a picture where a request does not say.
+  /// The range of tokens of a picture where a request does not say.
   TokenRange tokens(const EngineOptions& options) const;
   PictureMarks marks() const { return {.place = family->markup.place, .placeholder = family->markup.placeholder}; }
 
   std::unique_ptr<const ModelSource> source;
   VisionConfig config;
   const PictureFamily* family = nullptr;
-  bool was_found = false;  // nobody named it
+  bool was_found = false;  // it was found, not named
+};
+
+/// What lies beside a model, or in its folder.
+struct FoundPictures {
+  /// The best that fits, if the model sees (EngineOptions::finds_mmproj).
+  static FoundPictures find(const EngineOptions& options, const ModelSource& model);
+
+  std::optional<PictureFile> file = {};
+  std::vector<std::string> passed_over = {};  // errors of those that cannot be read
 };
 
 struct LoadedPictures {
@@ -40,8 +49,8 @@ struct LoadedPictures {
   VisionInfo info;
 };
 
-/// Packs the encoder's weights. Errors: it is another model's, with both widths; the vocabulary has no token for the
-/// family's placeholder.
+/// Packs the encoder's weights. Errors: it belongs to another model, with both widths; the vocabulary has no token for
+/// the family's placeholder.
 Result<LoadedPictures> load_pictures(PictureFile file, const EngineOptions& options, const ModelConfig& config,
                                      const ModelTokenizer& words, IsaLevel isa, ThreadPool& pool);
 

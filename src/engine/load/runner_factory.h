@@ -1,4 +1,4 @@
-// Makes the runner of a device.
+// Makes the runner of a model.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,8 @@
 
 namespace octavo {
 
-/// Loads a model: the processor's runner, one of whose stages (stage/stage.h) may be on the device that the request's
-/// options name. Errors are those of the device's load(); throws std::system_error where the system refuses a
-/// thread.
+/// Loads a model: the processor's runner, which may have a stage (stage/stage.h) on the device that the request's
+/// options name. Errors: those of the device's load(). Throws std::system_error where the system refuses a thread.
 Result<std::unique_ptr<ModelRunner>> make_runner(RunnerRequest request);
 
 }  // namespace octavo

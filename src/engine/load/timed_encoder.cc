@@ -21,7 +21,7 @@ Result<PictureFile> file_of(const EngineOptions& options) {
     named.mmproj_path = options.model_path;
     return PictureFile::open(named);
   }
-  std::optional<PictureFile> found = PictureFile::find(options, *model);
+  std::optional<PictureFile> found = FoundPictures::find(options, *model).file;
   if (!found)
     return fail("{}: found no encoder of pictures that fits beside the model, expected one (--mmproj FILE)",
                 model->name());
@@ -64,7 +64,7 @@ PictureLayout TimedEncoder::layout(PictureSize size) const { return family_->lay
 
 Result<std::optional<EncodedPicture>> TimedEncoder::encode(const PictureLayout& layout,
                                                            const std::function<bool()>& is_stopped) {
-  constexpr std::uint64_t kPiece = std::uint64_t{1} << 32;  // multiply-adds between two questions whether to stop
+  constexpr std::uint64_t kPiece = std::uint64_t{1} << 32;  // multiply-adds between two looks at whether to stop
   EncodedPicture done;
   for (const PictureTile& tile : layout.tiles) {
     const Picture picture = made_up(tile.size);

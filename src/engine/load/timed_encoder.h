@@ -1,6 +1,6 @@
-// A model's encoder of pictures by itself, to be timed: no text model is loaded, and nothing computes beside it.
+// A model's encoder of pictures alone, to be timed: no text model is loaded, and nothing else computes.
 //
-// One thread, that of whoever measures.
+// Used by one thread, the one that measures.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace octavo {
 
-/// One encoding of a picture.
+/// The times of one encoding of a picture.
 struct EncodedPicture {
   double seconds = 0;
   std::uint64_t multiply_adds = 0;
@@ -22,14 +22,14 @@ struct EncodedPicture {
 
 class TimedEncoder {
  public:
-  /// Loads the encoder that the options name, that the model has, or that the model's file is. Errors: there is none;
-  /// those of loading it.
+  /// Loads the encoder that the options name or that the model has, or the model's file if it is an encoder. Errors:
+  /// there is none; those of loading it.
   static Result<std::unique_ptr<TimedEncoder>> load(const EngineOptions& options);
 
   const VisionConfig& config() const { return tower_->config(); }
   std::uint64_t weight_bytes() const { return tower_->weight_bytes(); }
   const std::string& file_name() const { return file_name_; }
-  /// What the encoder makes of a picture of so many pixels.
+  /// The layout that the encoder makes for a picture of this size in pixels.
   PictureLayout layout(PictureSize size) const;
   /// Encodes made-up pixels, tile by tile. None: `is_stopped` said so between two pieces. Error: there is no memory.
   Result<std::optional<EncodedPicture>> encode(const PictureLayout& layout, const std::function<bool()>& is_stopped);

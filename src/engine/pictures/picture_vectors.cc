@@ -12,8 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kFirstPiece = 20'000'000;  // multiply-adds, until its time is known
-constexpr double kMostGrowth = 2;                  // from one piece to the next
+constexpr std::uint64_t kFirstPiece = 20'000'000;  // multiply-adds, while the time of a piece is not known
+constexpr double kMostGrowth = 2;                  // the most growth of a piece's work from one piece to the next
 
 }  // namespace
 
@@ -80,9 +80,10 @@ void PictureVectors::collect() {
   counts_.encode_s += job->seconds;
   kept_.push_back({.rows = job->rows, .vectors = std::move(job->vectors), .last_turn = turn_});
   job->rows->vectors = kept_.back().vectors.data();
+  job->rows->encode_s = job->seconds;
 }
 
-/// Those of a sequence that have rows to compute: what is there is needed, what is not is wanted.
+/// Notes the pictures of a sequence with rows to compute: those with vectors are needed, the others are wanted.
 void PictureVectors::note(const Sequence& sequence, std::size_t place) {
   bool is_next = true;
   for (std::size_t i = 0; i < sequence.given.rows.size(); ++i) {
@@ -100,14 +101,14 @@ void PictureVectors::note(const Sequence& sequence, std::size_t place) {
   }
 }
 
-/// A picture that is being encoded is nobody's any more.
+/// Drops pictures that nobody wants any more. One that is being encoded goes on without an owner.
 void PictureVectors::drop_unwanted() {
   if (job_ == nullptr || job_->is_done) return;
   const bool is_held = std::ranges::any_of(wanted_, [&](const Wanted& w) { return w.rows == job_->rows; });
   if (!is_held && job_->rows.use_count() == 1) job_->is_dropped = true;
 }
 
-/// Vectors stay, for whoever comes with the picture again; its pixels come with it.
+/// Drops pixels that no sequence needs. Vectors stay for whoever brings the picture again, with its pixels.
 void PictureVectors::drop_pixels() {
   for (const Kept& kept : kept_) {
     if (kept.rows.use_count() > 1 || kept.rows->picture == nullptr) continue;
@@ -116,18 +117,18 @@ void PictureVectors::drop_pixels() {
   }
 }
 
-/// The next ones of all sequences, by rank; then later ones, as far as that takes no room from others.
+/// Begins the next pictures of all sequences, by rank; then later ones, as long as that takes no room from others.
 void PictureVectors::begin_next() {
   std::ranges::stable_partition(wanted_, &Wanted::is_next);
   for (const Wanted& wanted : wanted_) {
     const std::uint64_t bytes = bytes_of(*wanted.rows);
     if (!make_room(bytes, wanted)) {
-      if (wanted.is_next) return;  // it is the turn of those who have the room
+      if (wanted.is_next) return;  // others have the room, and it is their turn
       continue;
     }
     try {
       begin(wanted, bytes);
-    } catch (const std::exception&) {  // the system refuses a thread, or memory
+    } catch (const std::exception&) {  // the system refuses a thread or memory
       wanted.rows->has_failed = true;
     }
     return;
@@ -189,7 +190,7 @@ PictureCounts PictureVectors::counts() const {
   return counts_;
 }
 
-/// The thread of its own.
+/// The work of the thread of its own.
 void PictureVectors::work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::shared_ptr<Job> job;

@@ -1,16 +1,17 @@
-// The vectors of pictures: computed when rows need them, once for all who wait, and kept while there is room.
+// The vectors of pictures: computed when rows need them, once for all that wait, and kept while there is room.
 //
 //     Step: serve(running) ─ what the next rows need, by rank ─▶ a thread of its own: the encoder, piece by piece
 //                          ◀─ vectors ──────────────────────────┘
 //
-// A sequence's rows before a picture are computed meanwhile; from the picture on it has none until its vectors are
-// there (Sequence::num_ready). Between two pieces the steps of engines that share the threads go on, and while a
-// picture is encoded they have the shorter steps of engines that share.
+// A sequence's rows before a picture are computed meanwhile; from the picture on it has none until the vectors are
+// there (Sequence::num_ready). Between two pieces, engines that share the threads compute steps; while a picture is
+// being encoded, these are as short as if another engine had work.
 //
-// Memory is bounded. What no running sequence needs goes first, by age; then what one of worse rank needs, which is
-// computed again with the same bits. So the best rank always goes on, and nobody waits for each other.
+// Memory is bounded. Vectors that no running sequence needs go first, the oldest first; then those that only sequences
+// of worse rank need, which are computed again later with the same bits. So the best rank always goes on, and no two
+// sequences wait for each other.
 //
-// Owned by the engine. Any thread may call rows_of() and counts(); all else is called by the thread that drives it.
+// Owned by the engine. Any thread may call rows_of() and counts(); the thread that drives the engine calls all else.
 #pragma once
 
 #include <atomic>
@@ -38,30 +39,30 @@ namespace octavo {
 class PictureVectors {
  public:
   struct Settings {
-    std::uint64_t max_bytes = 0;  // of vectors
-    double piece_ms = 0;          // that a piece is to take
+    std::uint64_t max_bytes = 0;  // the most bytes of all vectors
+    double piece_ms = 0;          // the time that a piece should take
   };
 
-  /// All of these must outlive it.
+  /// All references must outlive it.
   PictureVectors(PictureEncoder& encoder, ThreadPool& threads, ActiveEngines& engines, const Settings& settings);
   ~PictureVectors();
   PictureVectors(const PictureVectors&) = delete;
   PictureVectors& operator=(const PictureVectors&) = delete;
 
   int row_floats() const { return encoder_.row_floats(); }
-  /// The most tokens of a picture whose vectors have room.
+  /// The most tokens of a picture for whose vectors there is room.
   std::int64_t max_tokens() const;
-  /// The rows of a picture, which all in a cache domain share. Throws std::bad_alloc.
+  /// The rows of a picture, which all requests of a cache domain share. Throws std::bad_alloc.
   std::shared_ptr<PictureRows> rows_of(const std::shared_ptr<const PreparedPicture>& picture, std::string_view domain);
 
-  /// Between two steps: hands out what is computed, and begins what the sequences, which are in order of rank, need
-  /// next. Throws std::bad_alloc.
+  /// Hands out computed vectors and begins the pictures that sequences need next. Called between two steps; `running`
+  /// is in order of rank. Throws std::bad_alloc.
   void serve(std::span<Sequence* const> running);
-  /// A picture is being encoded.
+  /// Whether a picture is being encoded.
   bool is_busy() const { return job_ != nullptr; }
-  /// Waits until it is done, for so long at most.
+  /// Waits until that is done, `most` at most.
   void wait(std::chrono::milliseconds most);
-  /// Gives the vectors up that none of the sequences needs, which are in order of rank.
+  /// Frees the vectors that no sequence in `running` needs; these are in order of rank.
   void release(std::span<Sequence* const> running);
 
   PictureCounts counts() const;
@@ -70,22 +71,22 @@ class PictureVectors {
   struct Job {
     std::shared_ptr<PictureRows> rows;
     std::uint64_t num_floats = 0;
-    std::vector<float> vectors = {};  // the encoder's thread alone, until it is done
+    std::vector<float> vectors = {};  // used by the encoder's thread alone, until it is done
     std::atomic<bool> is_dropped = false, is_done = false;
-    std::atomic<std::int32_t> num_encoded = 0;  // tokens, by the share of its work
+    std::atomic<std::int32_t> num_encoded = 0;  // in tokens, by the share of the work
     bool has_failed = false;
     double seconds = 0;
   };
   struct Kept {
     std::shared_ptr<PictureRows> rows;
     std::vector<float> vectors;
-    std::uint64_t last_turn = 0;  // in which a sequence needed it
-    std::size_t last_place = 0;   // of that sequence among those that ran
+    std::uint64_t last_turn = 0;  // the last one in which a sequence needed it
+    std::size_t last_place = 0;   // the index of that sequence among those that ran
   };
   struct Wanted {
     std::shared_ptr<PictureRows> rows;
-    std::size_t place;  // of the sequence
-    bool is_next;       // its next rows need it; otherwise later ones
+    std::size_t place;  // the index of the sequence
+    bool is_next;       // its next rows need the picture; else only later ones
   };
 
   void collect();
@@ -104,19 +105,19 @@ class PictureVectors {
   ThreadPool& threads_;
   ActiveEngines& engines_;
   const Settings settings_;
-  std::uint64_t work_a_piece_;  // the encoder's thread alone
+  std::uint64_t work_a_piece_;  // used by the encoder's thread alone
   std::list<Kept> kept_;
   std::uint64_t kept_bytes_ = 0;
-  std::vector<Wanted> wanted_;  // of this turn
+  std::vector<Wanted> wanted_;  // in this turn
   std::uint64_t turn_ = 0;
-  std::shared_ptr<Job> job_;  // null: none
+  std::shared_ptr<Job> job_;  // null: no picture is being encoded
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::condition_variable_any has_work_, has_done_;
-  std::shared_ptr<Job> next_;                                // for the thread
-  std::map<std::string, std::weak_ptr<PictureRows>> known_;  // by digest and domain
+  std::shared_ptr<Job> next_;                                // for the encoder's thread
+  std::map<std::string, std::weak_ptr<PictureRows>> known_;  // by digest and cache domain
   PictureCounts counts_;
-  std::jthread thread_;  // once there is a job
+  std::jthread thread_;  // started with the first job
 };
 
 }  // namespace octavo

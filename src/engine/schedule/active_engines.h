@@ -1,4 +1,4 @@
-// How many of the engines that share threads have work: each one's steps get that part of the time between tokens.
+// How many of the engines that share threads have work: the steps of each get an equal part of the time between tokens.
 //
 // Owned by Resources; any thread. An engine counts by its Membership, which one thread at a time may change.
 #pragma once
@@ -11,7 +11,7 @@ class ActiveEngines {
  public:
   int count() const { return count_.load(std::memory_order_relaxed); }
 
-  /// One engine, without work at first. The count must outlive it.
+  /// The membership of one engine, which has no work at first. The count must outlive it.
   class Membership {
    public:
     explicit Membership(ActiveEngines& engines) : engines_(engines) {}

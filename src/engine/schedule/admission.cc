@@ -32,8 +32,8 @@ void Admission::forget(const Sequence& sequence) {
   if (last_failure_.sequence == &sequence) last_failure_.sequence = nullptr;
 }
 
-/// Whether there are places for the sequence's choices, or would be once others are suspended. A new sequence waits all
-/// the same where as many are suspended as may run: these keep memory, and a client with many owners' names could
+/// Whether there are places for the sequence's choices, or would be once others are suspended. A new sequence waits
+/// even so where as many are suspended as may run: these keep memory, and a client under many owners' names could
 /// otherwise begin any number of answers.
 bool Admission::could_run(const Sequence& sequence) const {
   const SequenceQueues& queues = parts_.queues;
@@ -46,7 +46,7 @@ bool Admission::could_run(const Sequence& sequence) const {
   return places >= sequence.num_choices();
 }
 
-/// Suspends sequences until there are places enough; false where that cannot be.
+/// Suspends sequences until there are enough places; false where that cannot be.
 bool Admission::make_room_to_run(const Sequence& sequence) {
   while (parts_.queues.num_free() < sequence.num_choices()) {
     Sequence* victim = victim_to_run(sequence, nullptr);
@@ -56,8 +56,8 @@ bool Admission::make_room_to_run(const Sequence& sequence) {
   return true;
 }
 
-/// The running sequence with the worst rank that has to give its places to one that waits, or the next one with a
-/// better rank than `before`; null if there is none. A sequence that has rows in this step already is none.
+/// The running sequence of worst rank that must give its places to a waiting one, or the next one with a better rank
+/// than `before`; null if there is none. Sequences with rows in this step are never victims.
 Sequence* Admission::victim_to_run(const Sequence& sequence, const Sequence* before) const {
   const std::span<Sequence* const> running = parts_.queues.running();
   for (auto it = running.rbegin(); it != running.rend() && (*it)->notes.rank > sequence.notes.rank; ++it) {
@@ -68,15 +68,15 @@ Sequence* Admission::victim_to_run(const Sequence& sequence, const Sequence* bef
   return nullptr;
 }
 
-// A new sequence attaches first and counts then: a cached block that is found lessens what is needed, and what is free
-// with it. One that goes on has blocks to lose, and attaches to more once there is room for it: what it lost may still
-// be cached, and would make way for the blocks that it takes.
+// A new sequence attaches first and is counted then: cached blocks that it finds reduce both what it needs and what is
+// free. One that goes on has blocks to lose, and attaches to more once there is room for it: what it lost may still be
+// cached, and would be evicted for the blocks that it takes.
 bool Admission::try_start(Sequence& sequence, std::vector<Sequence*>& newly_admitted) {
   if (failed_before(sequence)) return false;
   const auto count_promises = [&] { parts_.block_budget.count_promises(parts_.queues.running()); };
   const bool is_holding = sequence.num_computed > 0;
   const int attached = is_holding ? 0 : parts_.sharing.extend(sequence);
-  if (attached > 0) count_promises();  // blocks of others may be shared now
+  if (attached > 0) count_promises();  // it may share blocks of others now
   if (!has_room_to_start(sequence) || !make_room_to_run(sequence)) {
     if (attached > 0) give_back(sequence);
     remember_failure(sequence);
@@ -88,8 +88,8 @@ bool Admission::try_start(Sequence& sequence, std::vector<Sequence*>& newly_admi
   return true;
 }
 
-/// A sequence that has not run yet goes to whoever reads its prefix, if that is worth its while: once, and where there
-/// is room for all of it.
+/// Hands a sequence that has not run yet to the reads of prefixes, if a read pays: once, and where there is room for
+/// all of it.
 bool Admission::is_read_first(Sequence& sequence) {
   if (reads_ == nullptr || sequence.notes.was_admitted || std::exchange(sequence.notes.was_looked_for, true))
     return false;
@@ -99,7 +99,7 @@ bool Admission::is_read_first(Sequence& sequence) {
   return true;
 }
 
-/// A new sequence holds nothing again.
+/// Takes back what a new sequence has attached to.
 void Admission::give_back(Sequence& sequence) {
   const Result<void> truncated = parts_.kv.truncate(sequence.kv, 0);
   OCTAVO_CHECK(truncated.has_value(), "{}", truncated.error().message);
@@ -122,11 +122,12 @@ void Admission::start(Sequence& sequence, bool was_holding, std::vector<Sequence
   sequence.notes.num_admitted_tokens = sequence.num_tokens();
   sequence.notes.prefill_turns = {};
   sequence.notes.steps_waited = 0;
-  parts_.queues.start_first(was_holding);  // those that made room have worse rank
+  parts_.queues.start_first(was_holding);  // the sequences that made room have worse rank
   parts_.block_budget.promise(sequence);
 }
 
-/// Nothing that could help has changed since it last found no room. Victims grow in every step, which makes no room.
+/// Whether nothing that could help has changed since the sequence last found no room. Victims grow in every step, which
+/// makes no room.
 bool Admission::failed_before(const Sequence& sequence) const {
   const Failure& failure = last_failure_;
   if (failure.sequence != &sequence || failure.num_publications != parts_.sharing.num_publications()) return false;

@@ -1,11 +1,11 @@
-// Lets waiting sequences run: new ones, and those that go on after a preemption.
+// Lets waiting sequences run: new ones, and those that continue after a preemption.
 //
-// Sequences are admitted by rank, and nobody overtakes. A sequence is admitted when there are places to run for all its
-// choices and when the blocks of all its tokens that are not cached, and one to grow (one more a choice), can be
-// promised to it. It takes places and memory from others of worse rank where the rules allow that (preemption.h).
+// Sequences are admitted by rank, and none overtakes another. A sequence is admitted when there are places to run for
+// all its choices, and when blocks can be promised to it: those of its tokens that are not cached, and one to grow (one
+// for each choice). It takes places and memory from others of worse rank where the rules allow that (preemption.h).
 //
-// Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction,
-// where the list of those that are admitted has room for twice the sequences that may run and one more.
+// Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction: the
+// list of admitted sequences has room for twice the sequences that may run and one more.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace octavo {
 
 class Admission {
  public:
-  /// All of these must outlive it.
+  /// All references must outlive it.
   struct Parts {
     KvCacheManager& kv;
     SequenceQueues& queues;
@@ -32,18 +32,20 @@ class Admission {
     Preemption& preemption;
   };
   explicit Admission(const Parts& parts);
-  /// Prefixes are read by `reads` from now on, which must outlive it.
+  /// Lets `reads` read prefixes from now on; it must outlive this.
   void set_reads(PrefixReads& reads) { reads_ = &reads; }
 
-  /// Admits whoever can be, best rank first. Appends those that are admitted for the first time to `newly_admitted`.
+  /// Admits all sequences that can be, best rank first. Appends those that are admitted for the first time to
+  /// `newly_admitted`.
   void admit(std::vector<Sequence*>& newly_admitted);
-  /// Somebody waits who has a higher priority than somebody that runs, or a better rank than somebody of another owner.
+  /// Whether a sequence waits that has a higher priority than a running one, or a better rank than a running one of
+  /// another owner.
   bool is_urgent() const;
-  /// It is no longer the scheduler's: another one may come to lie at its address.
+  /// Forgets a sequence that leaves the scheduler: another one may get its address.
   void forget(const Sequence& sequence);
 
  private:
-  /// An admission that found no room, and the state of things then.
+  /// An admission that found no room, and the conditions then.
   struct Failure {
     const Sequence* sequence = nullptr;
     std::uint64_t num_publications = 0;
@@ -62,9 +64,9 @@ class Admission {
   void remember_failure(const Sequence& sequence);
 
   Parts parts_;
-  PrefixReads* reads_ = nullptr;  // null: nobody reads any
+  PrefixReads* reads_ = nullptr;  // null: no prefixes are read
   std::vector<int> needed_;       // [groups] scratch of has_room_to_start()
-  Failure last_failure_;          // until something changes, it fails again
+  Failure last_failure_;          // it fails again until something changes
 };
 
 }  // namespace octavo

@@ -7,7 +7,7 @@
 namespace octavo {
 namespace {
 
-/// Blocks of `block_size` positions that `num_positions` consecutive ones can touch, wherever they begin.
+/// The most blocks of `block_size` positions that `num_positions` consecutive positions can touch, wherever they begin.
 std::int64_t blocks_touched(std::int64_t num_positions, std::int64_t block_size) {
   return num_positions <= 0 ? 0 : (num_positions + block_size - 2) / block_size + 1;
 }
@@ -33,10 +33,10 @@ int BlockBudget::held_alone(const Sequence& sequence, int group) const {
 
 int BlockBudget::to_promise(const Sequence& sequence, int group) const {
   const int all = kv_.blocks_needed(sequence.kv, group, sequence.num_computed, sequence.num_tokens());
-  if (group == kv_.num_groups()) return all + sequence.num_forks;  // snapshots: each choice will have one of its own
+  if (group == kv_.num_groups()) return all + sequence.num_forks;  // snapshots: each choice will have its own
   const int window = kv_.group(group).window;
   if (window == 0) return all;
-  // Within a step it holds its window and the step's rows; what it took before and leaves behind, it gives back.
+  // Within a step it holds its window and the step's rows; what the window has left behind is given back.
   const std::int64_t rows = std::min(sequence.num_uncomputed(), max_step_tokens_);
   const std::int64_t span = blocks_touched(window - 1 + rows, kv_.block_size());
   const auto at_once = static_cast<int>(std::min<std::int64_t>(span, kv_.pool(group).total_count()));
@@ -53,8 +53,8 @@ void BlockBudget::count_promises(std::span<Sequence* const> running) {
   if (kv_.has_snapshots()) take_back_last_holders(running);
 }
 
-/// Each holder of one state slot takes a snapshot when it advances, but for the last one, which writes in place.
-/// Whichever of them that will be, one promise is too much where all of them were made one.
+/// Takes promises back: all but the last holder of a shared state slot take a snapshot when they advance, and the last
+/// one writes in place. Where all holders have a promise, one is too many, whichever is the last.
 void BlockBudget::take_back_last_holders(std::span<Sequence* const> running) {
   const int pool = kv_.num_groups();
   std::ranges::fill(holders_, 0);
@@ -87,11 +87,11 @@ void BlockBudget::count_to_start(const Sequence& sequence, std::span<int> needed
   const int spare = sequence.num_forks > 0 ? sequence.num_choices() : grows ? 1 : 0;
   for (int group = 0; group < num_groups(); ++group) {
     const BlockTable& table = kv_.table(sequence.kv, group);
-    // Pinned blocks that it shares are taken off twice, which leaves it less to spare and all that it needs.
+    // Pinned blocks that it shares are subtracted twice, which leaves less to spare, and still all that it needs.
     const int most =
         kv_.pool(group).total_count() - pins_.num_blocks(group) - (table.num_blocks() - table.first_held());
     const int promised = to_promise(sequence, group);
-    // Snapshots are promised to choices already. One more is left to the checkpoint that others will go on from.
+    // Snapshots are promised to choices already. One more is left for the checkpoint that others will continue from.
     const bool is_state = group == kv_.num_groups();
     const bool begins =
         promised > 0 || (is_state && table.num_blocks() > 0 && kv_.pool(group).is_cached(*table.get(0)));

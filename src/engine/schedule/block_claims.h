@@ -1,7 +1,7 @@
-// Claims of a step: which sequence computes which block, so that no other computes it as well.
+// The claims of a step: which sequence computes which block, so that no other computes it, too.
 //
-// A prompt whose next block is claimed by another waits for it, and attaches to it in the next step. Claims are made
-// anew in each step: they pass on by themselves when their claimant is gone.
+// A prompt whose next block another one claims waits for it, and attaches to it in the next step. Claims are made anew
+// in each step: they pass on by themselves when their claimant is gone.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
 #pragma once
@@ -17,20 +17,20 @@ namespace octavo {
 
 class BlockClaims {
  public:
-  /// Makes room for a step of that many rows and sequences.
+  /// Makes room for a step of `max_step_tokens` rows and `max_sequences` sequences.
   BlockClaims(int block_size, int max_step_tokens, int max_sequences);
 
   void clear() { claims_.clear(); }
-  /// A chunk may have ended within a block. The prompt that has begun it computes the rest, and has the best priority
-  /// of those that wait for it. Sets SchedulerNotes::priority_in_step of all `prompts`.
+  /// Claims the blocks within which a chunk ended: the prompt that began a block computes the rest, and gets the best
+  /// priority of those that wait for it. Sets SchedulerNotes::priority_in_step of all `prompts`.
   void claim_half_done_blocks(std::span<Sequence* const> prompts);
-  /// The full blocks that a sequence computes with its next `num_tokens` tokens, or begins.
+  /// Claims the full blocks that a sequence computes or begins with its next `num_tokens` tokens.
   void claim(Sequence& sequence, int num_tokens) {
-    // Blocks that have no hash yet, as those of an answer, nobody else can need.
+    // Blocks without a hash, as those of an answer, cannot be needed by others.
     if (to_size(sequence.num_computed) < sequence.chain.size() * to_size(block_size_))
       claim_hashed(sequence, num_tokens);
   }
-  /// The other sequence that computes the block that this one needs next, if this one could attach to it then; null if
+  /// The other sequence that computes the block that this one needs next, if this one could attach to that block; null:
   /// there is none.
   Sequence* claimant_of_next_block(const Sequence& sequence) const;
 

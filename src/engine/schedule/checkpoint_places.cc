@@ -8,10 +8,10 @@
 namespace octavo {
 namespace {
 
-/// Leading blocks that two sequences have in common, of those that are hashed: a hash covers all before it.
+/// How many leading hashed blocks two sequences have in common; a hash covers all blocks before it.
 std::size_t common_blocks(const BlockChain& a, const BlockChain& b) {
   if (a.root_hash() != b.root_hash()) return 0;
-  std::size_t common = 0, end = std::min(a.size(), b.size()) + 1;  // those of `end` differ
+  std::size_t common = 0, end = std::min(a.size(), b.size()) + 1;  // the first `end` blocks differ
   while (end - common > 1) {
     const std::size_t middle = (common + end) / 2;
     (a.hashes()[middle - 1] == b.hashes()[middle - 1] ? common : end) = middle;
@@ -26,24 +26,24 @@ void CheckpointPlaces::plan(Sequence& sequence) const {
   Place place{.at = static_cast<int>(std::min<std::int64_t>(std::numeric_limits<int>::max(), end_of_interval(at)))};
   const int settled =
       (sequence.params.prompt_tokens - sequence.params.generation_prompt_tokens) / block_size * block_size;
-  if (settled > at && settled <= place.at) place = {.at = settled, .uses = 1};  // the next turn
+  if (settled > at && settled <= place.at) place = {.at = settled, .uses = 1};  // where the next turn begins
   const int pictures = behind_pictures(sequence);
-  if (pictures > at && pictures < place.at) place = {.at = pictures, .uses = 1};  // another question about them
+  if (pictures > at && pictures < place.at) place = {.at = pictures, .uses = 1};  // where another question begins
   place = place_of_others(sequence, place);
   sequence.notes.checkpoint_at = place.at;
   sequence.notes.checkpoint_uses = place.uses;
 }
 
-/// The end of the interval that a position is in, or of as many as a chunk holds: a chunk that ended before would cost
-/// more than it saves, and what others part behind has a place of its own.
+/// The end of the interval that contains a position; or of as many intervals as fit a chunk: a chunk that ended earlier
+/// would cost more than it saves, and places where others part are found elsewhere.
 std::int64_t CheckpointPlaces::end_of_interval(int at) const {
   const std::int64_t interval = kv_.checkpoint_interval();
   const std::int64_t step = std::max<std::int64_t>(1, max_chunk_tokens_ / interval) * interval;
   return (at / step + 1) * step;
 }
 
-/// The last whole block of a prompt's last picture: what stands behind it changes from question to question. 0: there
-/// is no picture, or it is no longer than the chunk that would end there is worth.
+/// The last whole block of a prompt's last picture: what follows it changes from question to question. 0: there is no
+/// picture, or a chunk that ends there would cost more than it saves.
 int CheckpointPlaces::behind_pictures(const Sequence& sequence) const {
   const std::vector<GivenRows>& rows = sequence.given.rows;
   const int least = kLeastSavedBlocks * kv_.block_size();
@@ -51,7 +51,7 @@ int CheckpointPlaces::behind_pictures(const Sequence& sequence) const {
   return rows.back().end() / kv_.block_size() * kv_.block_size();
 }
 
-/// The first place at which others part from a sequence that lies before `before`; if there is none, that.
+/// The first place before `before` at which others part from the sequence; `before` itself if there is none.
 CheckpointPlaces::Place CheckpointPlaces::place_of_others(const Sequence& sequence, Place before) const {
   const int last_kept = static_cast<int>(kv_.longest_cut(sequence.kv, sequence.num_computed));
   for (int passed = sequence.num_computed;;) {
@@ -70,7 +70,7 @@ CheckpointPlaces::Place CheckpointPlaces::place_of_others(const Sequence& sequen
   }
 }
 
-/// The last position from which `other` could go on if the sequence kept its state there; 0 where it needs none.
+/// The last position from which `other` could continue if the sequence kept its state there; 0 where it needs none.
 int CheckpointPlaces::divergence(const Sequence& sequence, const Sequence& other) const {
   const int block_size = kv_.block_size();
   const auto next = to_size(sequence.num_computed / block_size);

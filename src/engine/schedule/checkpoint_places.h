@@ -1,12 +1,12 @@
-// The places at which the recurrent states of prompts are kept, and who waits for a prompt to come to one.
+// The places at which the recurrent states of prompts are kept, and which prompts wait for another to reach one.
 //
-// A prompt goes on from a checkpoint or computes everything, so checkpoints stand where it pays:
+// A prompt continues from a checkpoint or computes everything, so checkpoints are kept where that pays:
 // - at the last whole block before the generation prompt, with which the next turn of a conversation begins;
 // - at the last whole block of a prompt's last picture, behind which another question may stand;
 // - where others that are to be read part from it, if that saves them more than a chunk that ends there costs;
-// - every KvCacheManager::checkpoint_interval() tokens, so that they take no more memory than keys and values beside
-// them. A chunk ends at a place, but not at each end of intervals that are shorter than chunks: there all that a chunk
-// comes to is one. Answers pass the last kind of places alone.
+// - every KvCacheManager::checkpoint_interval() tokens, so that they take no more memory than the keys and values
+// beside them. A chunk ends at a place; but where intervals are shorter than chunks, not at the end of each: all ends
+// within a chunk count as one place. Answers only pass this last kind of places.
 //
 // One of the prompts that begin alike computes what they share. The others wait until it has come to a place from which
 // they can go on (docs/scheduling.md).
@@ -25,7 +25,7 @@ namespace octavo {
 
 class CheckpointPlaces {
  public:
-  /// Tokens that a place where others part must save them all together: a step has costs of its own, about those of
+  /// How much a place where others part must save them together, in blocks of tokens: a step has a fixed cost of about
   /// four blocks of a prompt.
   static constexpr int kLeastSavedBlocks = 4;
 
@@ -33,15 +33,15 @@ class CheckpointPlaces {
   CheckpointPlaces(const KvCacheManager& kv, const SequenceQueues& queues, int max_chunk_tokens)
       : kv_(kv), queues_(queues), max_chunk_tokens_(max_chunk_tokens) {}
 
-  /// False where no sequence has a state, or nobody could find it.
+  /// Whether there are checkpoints: sequences have a state, and others can find it.
   bool exist() const { return kv_.keeps_checkpoints(); }
-  /// Sets SchedulerNotes::checkpoint_at and checkpoint_uses: the first place behind the tokens that a sequence has
-  /// computed, and how many others are foreseen to go on from there.
+  /// Sets SchedulerNotes::checkpoint_at and checkpoint_uses: the first place after the computed tokens of a sequence,
+  /// and how many others are expected to continue from it.
   void plan(Sequence& sequence) const;
-  /// The prompt, of those that are running, that computes what this one needs next and will keep a state from which
-  /// this one can go on; null if there is none. It is ahead, or as far and has rows in this step.
+  /// The running prompt that computes what this one needs next and will keep a state from which this one can continue;
+  /// null if there is none. It is ahead of this one, or as far and has rows in this step.
   Sequence* claimant(const Sequence& sequence, std::span<Sequence* const> prompts) const;
-  /// Claimants have the best priority of those that wait for them: SchedulerNotes::priority_in_step.
+  /// Gives claimants the best priority of those that wait for them: SchedulerNotes::priority_in_step.
   void raise_priorities(std::span<Sequence* const> prompts) const;
 
  private:

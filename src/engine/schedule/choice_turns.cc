@@ -12,8 +12,8 @@ int most_beginning(const Sequence& prompt, const StepBudget& budget) {
 
 }  // namespace
 
-/// Prompts among `running` that have choices to begin: those that are computed already, and those of which some begin
-/// with their last rows.
+/// Lists the prompts among `running` with choices to begin: those computed before, and those of which some choices
+/// begin with their last rows.
 void ChoiceTurns::list_prompts(std::span<Sequence* const> running, std::span<ScheduledSequence> planned,
                                std::span<const BeginningChoices> beginning) {
   prompts_.clear();

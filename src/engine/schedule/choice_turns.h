@@ -1,8 +1,8 @@
 // The choices that begin in a step. Each draws its first token from the last row of its prompt.
 //
-// Where nothing is timed they begin all at once. Else as many begin as the step has time for, and the prompt runs on,
-// without rows and with the places of the others, until the last one takes its place. Several prompts have one each in
-// turn. In a step at least one begins, so that all do, however long the rows of others take.
+// Where no time is predicted, they all begin at once. Otherwise as many begin as the step has time for, and the prompt
+// runs on, without rows and with the places of the others, until the last one takes its place. Several prompts take
+// turns, one choice each. At least one choice begins in a step, so that all do, however long the rows of others take.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
 #pragma once
@@ -19,22 +19,22 @@ namespace octavo {
 
 class ChoiceTurns {
  public:
-  /// As long as nobody knows what a draw for a prompt's choices costs, a step begins no more of them.
+  /// The most choices that begin in a step while the cost of their draws is not known.
   static constexpr int kUnmeasured = 2;
 
   explicit ChoiceTurns(int max_sequences) { prompts_.reserve(to_size(max_sequences)); }
 
-  /// Raises the numbers of choices that begin, of prompts among `running` that are computed, in `beginning`, or will be
-  /// by the rows that are `planned`, there; as far as time is left, which it takes. It may be called again when more is
-  /// planned.
+  /// Raises how many choices begin: of computed prompts in `running`, as entries of `beginning`; of prompts that the
+  /// `planned` rows complete, in those rows. It goes as far as time is left, and takes that time. It may be called
+  /// again when more is planned.
   void choose(std::span<Sequence* const> running, std::span<ScheduledSequence> planned, StepBudget& budget,
               std::vector<BeginningChoices>& beginning);
 
  private:
   struct Turn {
     Sequence* prompt;
-    int number = 0;                     // of choices that begin
-    ScheduledSequence* rows = nullptr;  // null: it was computed before
+    int number = 0;                     // the number of choices that begin
+    ScheduledSequence* rows = nullptr;  // null: the prompt was computed before
   };
 
   void list_prompts(std::span<Sequence* const> running, std::span<ScheduledSequence> planned,

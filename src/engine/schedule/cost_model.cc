@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/first_seen.h"
+
 namespace octavo {
 namespace {
 
@@ -34,9 +36,9 @@ StepWork CostModel::work(int first_row, int num_rows, int logits) const {
   for (const AttentionWork& layers : attention_) {
     const auto [first, count] = attending_rows(layers, {first_row, num_rows}, logits);
     if (count == 0) continue;
-    const double begin = layers.window == 0 ? 0 : std::max(0, first + 1 - layers.window);
+    const auto begin = static_cast<double>(first_seen(first, layers.window, layers.is_chunked));
     work.kv_bytes += static_cast<double>(layers.kv_bytes) * (static_cast<double>(first) + count - begin);
-    work.attention_macs += static_cast<double>(layers.float_multiply_adds) * tokens_seen(first, count, layers.window);
+    work.attention_macs += static_cast<double>(layers.float_multiply_adds) * tokens_seen(layers, {first, count});
   }
   return work;
 }

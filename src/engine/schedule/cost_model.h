@@ -1,13 +1,13 @@
-// The time of a step: predicted from counts, fitted to the steps that were timed.
+// The time of a step, predicted from counts by a model that is fitted to timed steps.
 //
-// The time is a sum of non-negative costs: of a step, of a row, of a row of logits, of a byte of keys and values read,
-// of a multiply-add of attention, and of a byte of the experts that rows choose. How many these are is known after the
-// step only. Before it they are foreseen as rows that choose by chance would read them; rows that choose alike count as
-// fewer, by a factor that follows what steps have read. Timed steps are kept in bins by the number of rows and by the
-// share of attention; a bin forgets its own old steps only. So a long time of decode steps does not wash out the cost
-// of a prompt's chunk, of which it says nothing. On top of the fit lies one factor that follows the last steps quickly:
-// a machine that others use as well is slower in everything at once. Draws are no part of the fit: what one costs is
-// measured by itself, as it depends on the samplers of its request (Sequence::draw_ms).
+// The time is a sum of non-negative costs: of a step, of each row, of each row of logits, of each byte of keys and
+// values read, of each multiply-add of attention, and of each byte of the experts that rows choose. These bytes are
+// known only after the step; before it they are predicted as if rows chose by chance; rows that choose alike count as
+// fewer, by a factor that follows what steps have read. Timed steps are kept in bins by the number of rows and the
+// share of attention; a bin forgets only its own old steps. So a long run of decode steps does not wash out the cost of
+// a prompt's chunk, of which it says nothing. One factor on top of the fit follows the last steps quickly: a machine
+// that others use as well is slower in everything at once. Draws are not in the fit: their cost is measured separately,
+// as it depends on the samplers of a request (Sequence::draw_ms).
 //
 // Owned by the engine; only the thread that drives it may call it. Nothing allocates after construction.
 #pragma once
@@ -25,9 +25,9 @@ namespace octavo {
 struct StepWork {
   double rows = 0;
   double logit_rows = 0;
-  double kv_bytes = 0;        // keys and values read, in all layers; once a sequence
+  double kv_bytes = 0;        // keys and values read in all layers, once for each sequence
   double attention_macs = 0;  // multiply-adds of rows with the tokens that they see, in all layers
-  double draw_ms = 0;         // of draws and their events, as those before them took
+  double draw_ms = 0;         // of draws and their events, as the last ones took
 
   StepWork& operator+=(const StepWork& other);
   friend StepWork operator+(StepWork a, const StepWork& b) { return a += b; }
@@ -39,23 +39,23 @@ class CostModel {
   explicit CostModel(std::vector<AttentionWork> attention, std::vector<ExpertsWork> experts = {})
       : attention_(std::move(attention)), experts_(std::move(experts)) {}
 
-  /// The work of `num_rows` rows of one sequence, the first at position `first_row`; `logits`: rows whose logits are
-  /// wanted.
+  /// The work of `num_rows` rows of one sequence, the first at position `first_row`; `logits`: how many of their logits
+  /// are wanted.
   StepWork work(int first_row, int num_rows, int logits) const;
 
-  /// Milliseconds, at least 0. Before anything was observed: those of the draws.
+  /// The predicted milliseconds, at least 0. Before anything was observed: those of the draws alone.
   double predict_ms(const StepWork& work) const;
-  /// `ms`: without its draws. `expert_bytes`: those that the step has read.
+  /// Learns from a step. `ms`: its time without draws. `expert_bytes`: the bytes of experts that it read.
   void observe(const StepWork& work, double ms, std::uint64_t expert_bytes = 0);
 
-  /// Bytes of the experts that the rows are foreseen to choose.
+  /// The bytes of the experts that the rows are expected to choose.
   double expert_bytes(const StepWork& work) const { return expert_bytes(work, spread_); }
 
  private:
   static constexpr std::size_t kNumCosts = 6;
   using Features = std::array<double, kNumCosts>;
-  /// Sums of weighted products: the normal equations of least squares. The products are symmetric; each feature's with
-  /// those up to it follow each other, so that the first costs alone are what stands in front.
+  /// Sums of weighted products for the normal equations of least squares. Products are symmetric: each feature has
+  /// those with features up to itself, one after another, so that the sums for the first costs alone come first.
   struct Sums {
     std::array<double, kNumCosts*(kNumCosts + 1) / 2> products = {};
     Features targets = {};
@@ -67,7 +67,7 @@ class CostModel {
   double expert_bytes(const StepWork& work, double spread) const;
   void follow_spread(const StepWork& work, double expert_bytes);
   double fitted_ms(const StepWork& work) const;
-  /// The prediction with the first kNum costs alone.
+  /// Fits the first kNum costs alone.
   template <std::size_t kNum>
   void fit();
   template <std::size_t kNum>
@@ -75,10 +75,10 @@ class CostModel {
 
   std::vector<AttentionWork> attention_;
   std::vector<ExpertsWork> experts_;
-  double spread_ = 1;  // rows behind the first count as so many that choose by chance
+  double spread_ = 1;  // each row after the first counts as so many that choose by chance
   std::array<Sums, kRowBins * kAttentionBins> bins_ = {};
-  Features costs_ = {};  // milliseconds a unit of each feature
-  double slowdown_ = 1;  // the machine of the last steps against the fit: 2 is half as fast
+  Features costs_ = {};  // milliseconds for a unit of each feature
+  double slowdown_ = 1;  // how much slower the last steps were than the fit: 2 is half as fast
   bool observed_ = false;
 };
 

@@ -52,7 +52,7 @@ void DecodeTurns::number_within_requests() {
   }
 }
 
-/// The turns of requests are an order within their owner.
+/// Turns the numbers of a request's rows into numbers within its owner.
 void DecodeTurns::number_within_owners() {
   std::ranges::sort(rows_, {}, by_turn);
   for (const Sequence* sequence : rows_) sequence->notes.counts_of_owner->turns = 0;

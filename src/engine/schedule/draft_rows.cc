@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-/// The chance of the next token of its draft.
+/// The chance of the sequence's next drafted token.
 float next_chance(const ScheduledSequence* planned) {
   return planned->sequence->draft.chances[to_size(planned->num_drafted)];
 }
@@ -32,13 +32,13 @@ void DraftRows::choose(std::span<ScheduledSequence> planned, StepBudget& budget)
     price.tokens += sequence.num_draws(end);
     if (cost_ != nullptr) price.decodes += work_to_advance(*cost_, sequence, one.num_tokens);
   }
-  // Its own next tokens are all that an answer alone makes wait.
+  // Then only the answer's own next tokens wait.
   const bool is_alone = price.tokens == 1 && !budget.has_prompt_rows();
   price.most_ms = is_alone ? budget.ms_beside() : budget.ms();
   price.is_try = price.tokens == 1 && (num_tries_ < kFirstTries || num_without_ >= kPatience);
   ++num_without_;
   std::ranges::fill(taken_, 0);
-  // All rows are drawn from before the runner is asked for others.
+  // The runner holds the logits of all these rows at once.
   int rows_left = std::min(budget.rows_left(), kMaxLogitRows - logit_rows);
   if (kv_.has_snapshots()) rows_left = std::min(rows_left, kMaxDraftedRows);
   while (!drafts_.empty() && rows_left > 0) {
@@ -62,7 +62,8 @@ void DraftRows::choose(std::span<ScheduledSequence> planned, StepBudget& budget)
   if (num_without_ == 0) num_tries_ = std::min(num_tries_ + 1, kFirstTries);
 }
 
-/// Lists the sequences that have a draft and whose known tokens are all computed in the step. False: there is none.
+/// Lists the planned sequences that have a draft and whose known tokens are all computed in the step. False: there are
+/// none.
 bool DraftRows::list_drafts(std::span<ScheduledSequence> planned) {
   drafts_.clear();
   for (ScheduledSequence& one : planned) {
@@ -74,14 +75,14 @@ bool DraftRows::list_drafts(std::span<ScheduledSequence> planned) {
   return !drafts_.empty();
 }
 
-/// Its state is kept behind these rows, and is that of no other.
+/// Whether these rows end where a state is kept: it must be the state of no later row.
 bool DraftRows::ends_at_checkpoint(const ScheduledSequence& planned) const {
   if (!kv_.keeps_checkpoints()) return false;
   const int end = planned.sequence->num_computed + planned.num_tokens;
   return end % kv_.checkpoint_interval() == 0 || end == planned.sequence->notes.checkpoint_at;
 }
 
-/// Takes the blocks that one more row of a sequence needs. False: they are not there.
+/// Takes the blocks for one more row of a sequence. False: they are not free.
 bool DraftRows::take_blocks(const ScheduledSequence& planned) {
   const SequenceId kv = planned.sequence->kv;
   const int end = planned.sequence->num_computed + planned.num_tokens, known = end - planned.num_drafted;
@@ -105,12 +106,12 @@ bool DraftRows::pays(const ScheduledSequence& planned, const StepBudget& budget,
   return next_chance(&planned) * predict_ms(price.decodes) >= ms * price.tokens;
 }
 
-/// The work of a row for its next drafted token. The draw is left out: each token has one, drafted or not.
+/// The work of a row for the sequence's next drafted token, without the draw: each token has one, drafted or not.
 StepWork DraftRows::work_of_row(const ScheduledSequence& planned) const {
   if (cost_ == nullptr) return {.rows = 1, .logit_rows = 1};
   const Sequence& sequence = *planned.sequence;
   StepWork work = cost_->work(sequence.num_computed + planned.num_tokens, 1, 1);
-  work.kv_bytes = 0;  // it sees what the rows before it have read
+  work.kv_bytes = 0;  // the rows before it read them already
   return work;
 }
 

@@ -1,14 +1,14 @@
-// The drafted tokens that have rows in a step.
+// The choice of the drafted tokens that have rows in a step.
 //
-// A row joins while it pays: while the chance that its token is drawn, times the milliseconds that the step's answers
-// take for a token, is more than what the row adds to the predicted time. So one answer that has the machine to itself
-// drafts far ahead, and a full step drafts nothing. The likeliest token of all answers goes first. Rows that others are
-// owed are planned by then; drafts take what is left of the step's rows, its time and the free blocks that are promised
-// to nobody and keep no contents.
+// A row is added while it pays: while the chance that its token is drawn, times the milliseconds that the step's
+// answers take for a token, exceeds the predicted time that the row adds. So a single answer that has the machine to
+// itself drafts far ahead, and a full step drafts nothing. The likeliest token of all answers goes first. All other
+// rows are planned before: drafts take what is left of the step's rows and time, and free blocks that are promised to
+// nobody and have no contents.
 //
-// The cost of a further row of an answer is known from steps that had some. So an answer that has a step to itself
-// tries likely tokens whatever they seem to cost, a few times at first, and now and then where nothing has paid for
-// long.
+// The cost of a further row of an answer is known only from steps with such rows. So an answer that has a step to
+// itself tries likely tokens whatever they seem to cost, a few times at first, and now and then where nothing has paid
+// for long.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
 #pragma once
@@ -25,25 +25,25 @@ namespace octavo {
 
 class DraftRows {
  public:
-  /// Steps that try what rows cost before their price counts alone, and such steps without a row after which one tries
-  /// again.
+  /// How many steps try what rows cost before their price decides; and after how many steps without a drafted row one
+  /// tries again.
   static constexpr int kFirstTries = 8, kPatience = 32;
-  /// The most tokens of a try, and the least chance of each of them.
+  /// The most tokens of a try, and the least chance of each.
   static constexpr int kMostTried = 7;
   static constexpr float kLikely = 0.4F;
 
-  /// All of these must outlive it; without a cost model every row pays.
+  /// All references must outlive it; without a cost model every row pays.
   DraftRows(const KvCacheManager& kv, const BlockBudget& blocks, const CostModel* cost, int max_sequences);
 
-  /// Raises num_tokens and num_drafted of planned sequences that decode. Their blocks are not reserved yet.
+  /// Raises num_tokens and num_drafted of planned sequences that decode. Blocks are not reserved yet.
   void choose(std::span<ScheduledSequence> planned, StepBudget& budget);
 
  private:
-  /// The step as it is so far.
+  /// The price of the step so far.
   struct Price {
     StepWork decodes;    // the work of its answers, drafts included, without draws
-    double tokens = 0;   // drawn for answers, as far as chances tell
-    double most_ms = 0;  // that it may take; 0: any
+    double tokens = 0;   // expected to be drawn for answers
+    double most_ms = 0;  // the most that the step may take; 0: no limit
     bool is_try = false;
   };
 
@@ -57,10 +57,10 @@ class DraftRows {
   const KvCacheManager& kv_;
   const BlockBudget& blocks_;
   const CostModel* cost_;
-  int num_tries_ = 0;                       // steps that had drafted rows, up to kFirstTries
-  int num_without_ = 0;                     // steps since the last one, of those that had something to draft
-  std::vector<int> taken_;                  // [groups] blocks of the rows that have joined
-  std::vector<ScheduledSequence*> drafts_;  // scratch of choose(): those that may draft more
+  int num_tries_ = 0;                       // steps with drafted rows, up to kFirstTries
+  int num_without_ = 0;                     // steps since the last one, of those with something to draft
+  std::vector<int> taken_;                  // [groups] the blocks of the rows that were added
+  std::vector<ScheduledSequence*> drafts_;  // scratch of choose(): the sequences that may draft more
 };
 
 }  // namespace octavo

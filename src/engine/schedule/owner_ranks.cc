@@ -52,7 +52,7 @@ bool OwnerRanks::update_ranks(std::int64_t step) {
   }
   for (Sequence* sequence : sequences_) {
     OwnerCounts& counts = *sequence->notes.counts_of_owner;
-    // Own ranks decide within an owner, whatever came first to the place that it has now.
+    // Within an owner, own ranks decide, whichever sequence came to its present place first.
     const std::int64_t arrival = std::max(virtual_arrival(*sequence, step), counts.last_arrival + 1);
     sequence->notes.rank.virtual_arrival = counts.last_arrival = arrival;
     sequence->notes.is_ranked = true;
@@ -62,8 +62,8 @@ bool OwnerRanks::update_ranks(std::int64_t step) {
   return true;
 }
 
-/// The arrival of a sequence behind the choices of its owner that are counted so far. It has come to this place now, if
-/// not before.
+/// The virtual arrival of a sequence after the choices of its owner that are counted so far. It notes when the sequence
+/// came to this place.
 std::int64_t OwnerRanks::virtual_arrival(const Sequence& sequence, std::int64_t step) {
   const std::int64_t behind = std::int64_t{kStepsPerChoice} * sequence.notes.counts_of_owner->choices_before;
   if (!sequence.notes.is_ranked) return sequence.notes.own_rank.virtual_arrival + behind;

@@ -1,11 +1,11 @@
-// Ranks the sequences of several owners so that one who asks for much does not keep another waiting.
+// Ranks the sequences of several owners, so that an owner who asks for much does not keep others waiting.
 //
-// Within an owner sequences go by their own rank: by age and priority. Between owners the choices count as well that a
-// sequence's owner has before it, running or waiting. Each makes it kStepsPerChoice steps younger. When one of them is
-// free, the sequence is as young as if it had come then, unless it has waited for longer than that. So the first
-// sequences of all owners go before the second ones, and if there are fewer places to run than owners they take turns.
-// Everything that the scheduler decides goes by rank, so places to run, memory and the order of admission are shared
-// alike.
+// Within an owner sequences go by their own rank: by age and priority. Between owners, a sequence also counts the
+// choices that its owner has before it, running or waiting: each makes it kStepsPerChoice steps younger. When one of
+// these ends, the sequence ranks as if it had come then, unless it has waited for longer than that. So the first
+// sequences of all owners go before the second ones, and owners take turns if there are fewer places to run than
+// owners. Everything in the scheduler goes by rank, so places to run, memory and the order of admission are shared in
+// the same way.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it.
 #pragma once
@@ -22,16 +22,17 @@ namespace octavo {
 
 class OwnerRanks {
  public:
-  /// Takes a sequence whose owner and own_rank are set; it has its rank from the next update_ranks() on. Takes room for
-  /// `num_choices` choices, of this and of all other sequences; throws std::bad_alloc, and nothing has changed.
+  /// Adds a sequence whose owner and own_rank are set; it gets its rank with the next update_ranks(). Takes room for
+  /// `num_choices` choices, of this and all other sequences. Throws std::bad_alloc, and nothing has changed then.
   void add(Sequence& sequence, std::size_t num_choices);
-  /// `child` has its parent's owner, and runs in a place that the parent held for it. Allocates nothing.
+  /// Adds a choice that has forked from `parent`: it has the same owner, and runs in a place that the parent held.
+  /// Allocates nothing.
   void add_fork(const Sequence& parent, Sequence& child);
   void remove(Sequence& sequence);
-  /// Sets the ranks of all, at the beginning of step `step`. False: nobody has come or gone, and none has changed.
+  /// Sets all ranks, at the beginning of step `step`. False: no sequence has come, gone or changed its rank.
   bool update_ranks(std::int64_t step);
 
-  /// It knows `num_sequences` sequences, in order, and counts them for their owners.
+  /// Checks that it has `num_sequences` sequences, in order, and that its counts agree.
   Result<void> check_integrity(std::size_t num_sequences) const;
 
  private:
@@ -39,8 +40,8 @@ class OwnerRanks {
   static std::int64_t virtual_arrival(const Sequence& sequence, std::int64_t step);
 
   std::map<std::string, OwnerCounts, std::less<>> owners_;
-  std::vector<Sequence*> sequences_;  // best own rank first
-  bool changed_ = false;              // somebody came or went since the last update_ranks()
+  std::vector<Sequence*> sequences_;  // in order of their own ranks, best first
+  bool changed_ = false;              // a sequence came or went since the last update_ranks()
 };
 
 }  // namespace octavo

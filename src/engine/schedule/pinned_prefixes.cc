@@ -49,7 +49,8 @@ Result<void> PinnedPrefixes::pin(const Sequence& prompt) {
   return counts;
 }
 
-/// A sequence attaches to all but its last token: one that does not count stands behind the prompt's.
+/// Attaches the pin to the prompt's blocks. A sequence never attaches to its last token, so one more token is given,
+/// which does not count.
 void PinnedPrefixes::attach(SequenceId pin, const Sequence& prompt) {
   std::vector<TokenId> tokens = prompt.tokens;
   tokens.push_back(prompt.tokens.back());

@@ -1,10 +1,10 @@
-// Prefixes that callers pin: their blocks stay in the KV memory until they are given back.
+// Prefixes that callers pin: their blocks stay in the KV memory until the pins are given back.
 //
-// A pin is a sequence of the cache that nobody advances; it holds the blocks, and the checkpoint, that a prompt behind
-// the prefix attaches to. Pins that begin alike share blocks, which count once. They take what the longest sequence
-// leaves free in every pool, so that whatever is pinned, each sequence can still run alone.
+// A pin is a sequence of the cache that never advances. It holds the blocks, and the checkpoint, to which a prompt that
+// continues the prefix attaches. Pins that begin alike share blocks, which count once. Pins take at most what the
+// longest sequence leaves free in every pool, so that each sequence can still run alone.
 //
-// Owned by the scheduler; only the thread that drives the engine may call it, but for max_tokens().
+// Owned by the scheduler; only the thread that drives the engine may call it. Any thread may call max_tokens().
 #pragma once
 
 #include <cstdint>
@@ -25,24 +25,24 @@ class PinnedPrefixes {
   /// The cache must outlive it.
   PinnedPrefixes(KvCacheManager& kv, const StepLimits& limits);
 
-  /// Tokens that can be pinned at most, in whole blocks; 0: the cache has no room for any, or finds no prefixes. Any
+  /// The most tokens that can be pinned, in whole blocks; 0: the cache has no room for pins, or no prefix cache. Any
   /// thread.
   int max_tokens() const { return max_tokens_; }
-  /// Pins what is published of a prompt that is computed, under the number of its request; once for each prompt.
+  /// Pins the published blocks of a prompt that is computed, under its request's number; called once for each prompt.
   /// Errors: the pins would take more blocks than they may (kOutOfBlocks); no memory (kOutOfMemory).
   Result<void> pin(const Sequence& prompt);
-  /// Gives a pin back. False: there is none of that number.
+  /// Gives a pin back. False: there is none with this number.
   bool unpin(RequestId id);
 
-  /// Blocks of a pool that pins hold.
+  /// How many blocks of a pool the pins hold.
   int num_blocks(int pool) const { return pools_[to_size(pool)].num_pinned; }
-  /// Bytes of the blocks and checkpoints that pins hold.
+  /// The bytes of the blocks and checkpoints that the pins hold.
   std::uint64_t bytes() const;
 
  private:
   struct Pool {
     int max_pinned = 0, num_pinned = 0;
-    std::vector<std::uint32_t> pins = {};  // [blocks] how many pins hold each; empty until there is one
+    std::vector<std::uint32_t> pins = {};  // [blocks] how many pins hold each; empty until one does
   };
 
   std::span<const BlockId> blocks_of(SequenceId pin, int pool) const;
@@ -51,7 +51,7 @@ class PinnedPrefixes {
   Result<void> check_counts(const Sequence& prompt) const;
 
   KvCacheManager& kv_;
-  const int longest_sequence_;  // tokens for which pins leave room
+  const int longest_sequence_;  // the tokens for which pins leave room
   std::vector<Pool> pools_;
   int max_tokens_ = 0;
   std::map<RequestId, SequenceId> pins_;

@@ -39,7 +39,7 @@ bool Preemption::preempt_wholly(const Sequence& sequence, std::span<const int> n
   return false;
 }
 
-/// The blocks that its victims hold alone, and those that are promised to them, are enough.
+/// Whether the blocks that its victims hold alone, and those promised to them, would be enough.
 bool Preemption::could_make_room(const Sequence& sequence, std::span<const int> needed) {
   count_missing(needed);
   const Sequence* victim = nullptr;
@@ -62,7 +62,7 @@ bool Preemption::is_any_missing() const {
   return std::ranges::any_of(missing_, [](int blocks) { return blocks > 0; });
 }
 
-/// The sequence with the worst rank that may have to give way to `sequence`, or the next one with a better rank than
+/// The sequence of worst rank that may have to give way to `sequence`, or the next one with a better rank than
 /// `before`; null if there is none.
 Sequence* Preemption::victim_for(const Sequence& sequence, bool admits, const Sequence* before) const {
   const auto may_give = [&](const Sequence& other) {
@@ -90,11 +90,11 @@ void Preemption::suspend(Sequence& sequence) {
   block_budget_.count_promises(queues_.running());
 }
 
-/// The victim gives up the fewest tail blocks that make room, or as many as are of use. It runs on where that is none.
+/// Lets the victim give up the fewest tail blocks that make room, or as many as help. It runs on where none help.
 void Preemption::preempt_tail(Sequence& victim, std::span<const int> needed) {
   if (victim.is_running() && victim.is_catching_up()) {
     suspend(victim);
-    if (block_budget_.has_room_for(needed)) return;  // its promise was all that was in the way
+    if (block_budget_.has_room_for(needed)) return;  // only its promise was in the way
   }
   count_missing(needed);
   const int kept = cut_tail(victim);
@@ -107,19 +107,20 @@ void Preemption::preempt_tail(Sequence& victim, std::span<const int> needed) {
     OCTAVO_CHECK(truncated.has_value(), "{}", truncated.error().message);
     queues_.keep_computed(victim, std::min(victim.num_computed, static_cast<int>(end)));
   } else {
-    release_blocks(victim);  // a window has given back what the shorter sequence would look at
+    release_blocks(victim);  // a window has given back what a shorter sequence would look at
   }
   counts_.preempted_blocks += static_cast<std::uint64_t>(held - held_alone(victim));
 }
 
-/// The blocks of all groups that the sequence alone holds.
+/// How many blocks of all groups only the sequence holds.
 int Preemption::held_alone(const Sequence& sequence) const {
   int blocks = 0;
   for (int group = 0; group < block_budget_.num_groups(); ++group) blocks += block_budget_.held_alone(sequence, group);
   return blocks;
 }
 
-/// Leading blocks that a victim keeps so that `missing_` blocks become free, or as many as can; -1 where none would.
+/// How many leading blocks a victim keeps so that `missing_` blocks become free, or as many as possible; -1 where none
+/// would.
 int Preemption::cut_tail(const Sequence& victim) {
   const int all = block_budget_.blocks_for(victim.num_computed);
   int kept = -1;
@@ -140,7 +141,7 @@ void Preemption::preempt_all(Sequence& victim) {
   release_blocks(victim);
 }
 
-/// The victim gives up all its blocks and begins anew, but for what it finds cached then.
+/// Lets the victim give up all its blocks. It begins anew later, with what it then finds cached.
 void Preemption::release_blocks(Sequence& victim) {
   const Result<void> truncated = kv_.truncate(victim.kv, 0);
   OCTAVO_CHECK(truncated.has_value(), "{}", truncated.error().message);

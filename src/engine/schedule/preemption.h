@@ -1,6 +1,6 @@
-// Makes room by taking it from sequences of worse rank: which gives way, and how much it gives up.
+// Makes room by taking it from sequences of worse rank: decides which gives way, and how much it gives up.
 //
-// Victims have worse rank than the sequence that they make room for, and no rows in this step. A victim waits with the
+// Victims have a worse rank than the sequence that gets the room, and no rows in this step. A victim waits with the
 // blocks that it still holds. The best rank is never a victim, so every sequence ends.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
@@ -19,22 +19,22 @@ namespace octavo {
 
 class Preemption {
  public:
-  /// All of them must outlive it.
+  /// All references must outlive it.
   Preemption(KvCacheManager& kv, SequenceQueues& queues, BlockBudget& block_budget, SchedulerCounts& counts);
 
   /// Serves a running sequence that cannot advance otherwise: makes `needed` blocks, [groups], free and promised to
-  /// nobody, or gives false. Others give up tail blocks that nobody else holds, worst rank first, no more than are
-  /// needed. If that is not enough, they give up everything: blocks that several of them share become free when the
-  /// last one goes.
+  /// nobody; false where it cannot. Others give up tail blocks that nobody else holds, worst rank first, and no more
+  /// than needed. If that is not enough, they give up everything: blocks that several of them share become free with
+  /// the last one.
   bool make_room(const Sequence& sequence, std::span<const int> needed);
-  /// Makes blocks free to admit a sequence. Running sequences give way only if they have a lower priority or another
-  /// owner, and only if it is then admitted; where nothing runs the others give up everything, too.
+  /// Makes blocks free to admit a sequence. Running sequences give way only where they have a lower priority or another
+  /// owner, and where the sequence is then admitted; where nothing runs, suspended ones give up everything, too.
   bool make_room_to_admit(const Sequence& sequence, std::span<const int> needed);
-  /// It runs no more, and waits with all that it holds.
+  /// Stops a sequence, which then waits with all that it holds.
   void suspend(Sequence& sequence);
-  /// It waits, and holds nothing any more.
+  /// Takes all blocks from a sequence, which then waits and holds nothing.
   void preempt_all(Sequence& victim);
-  /// The sequence with the worst rank that may have to give way to a running one; null if there is none.
+  /// The sequence of worst rank that may have to give way to a running one; null if there is none.
   Sequence* victim_for(const Sequence& sequence) const { return victim_for(sequence, false, nullptr); }
 
  private:
@@ -53,7 +53,7 @@ class Preemption {
   SequenceQueues& queues_;
   BlockBudget& block_budget_;
   SchedulerCounts& counts_;
-  std::vector<int> missing_;  // [groups] scratch: of needed blocks, those that are still to be found
+  std::vector<int> missing_;  // [groups] scratch: how many needed blocks are still missing
 };
 
 }  // namespace octavo

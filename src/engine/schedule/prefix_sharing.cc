@@ -44,7 +44,7 @@ void PrefixSharing::count_lookup(const Sequence& sequence) {
   if (sequence.may_use_cache() && kv_.hashing().hasher) counts_.lookup_tokens += static_cast<std::uint64_t>(most);
 }
 
-// Block by block: each is published before a later position lets it leave its window.
+// One block at a time, so that each is published before later positions push it out of a window.
 void PrefixSharing::commit(Sequence& sequence, int end) {
   const int block_size = kv_.block_size();
   while (sequence.num_computed < end) {

@@ -9,7 +9,7 @@
 namespace octavo {
 namespace {
 
-// Every running sequence can then have a row in every step, so decodes cannot starve one another.
+// With these limits, every running sequence can have a row in every step, so decodes cannot starve one another.
 Scheduler::Limits checked(Scheduler::Limits limits) {
   OCTAVO_CHECK(limits.max_step_tokens >= 1 && limits.max_sequences >= 1, "{} tokens, {} sequences",
                limits.max_step_tokens, limits.max_sequences);
@@ -100,7 +100,7 @@ void Scheduler::begin_step(StepPlan& plan, int num_engines, double spent_ms) {
 }
 
 void Scheduler::schedule_by_policy(StepPlan& plan) {
-  // Before those of lower priority have rows, and cannot give way any more.
+  // Before sequences of lower priority get rows, and cannot give way any more.
   if (admission_.is_urgent()) admission_.admit(plan.newly_admitted);
   if (limits_.policy == PrefillPriority::kPrefillFirst) {
     schedule_decodes(plan, true, false);
@@ -120,7 +120,7 @@ void Scheduler::choose_choices(StepPlan& plan) {
 }
 
 /// Plans sequences that do not catch up, best rank first: those that were passed over too often, or all whose turn it
-/// is; as long as time is left, or all.
+/// is; while time is left, or regardless.
 void Scheduler::schedule_decodes(StepPlan& plan, bool only_aged, bool within_time) {
   if (plan.budget.is_timed() && !only_aged) turns_.choose(queues_.running(), queues_.step(), plan.budget);
   for (std::size_t i = 0; i < queues_.running().size();) {
@@ -141,12 +141,12 @@ void Scheduler::schedule_decodes(StepPlan& plan, bool only_aged, bool within_tim
   }
 }
 
-/// False where it has no room to grow.
+/// Plans a decode. False: there is no room for it to grow.
 bool Scheduler::schedule_decode(StepPlan& plan, Sequence& sequence) {
   int num_tokens = std::min(sequence.num_uncomputed(), plan.budget.rows_left());
   while (num_tokens > 1 && !plan.budget.is_in_time(sequence, num_tokens))
-    num_tokens /= 2;            // one goes whatever it takes
-  if (kv_.keeps_checkpoints())  // it ends where a state is kept
+    num_tokens /= 2;            // a single token is taken whatever its time
+  if (kv_.keeps_checkpoints())  // a state is kept at its end
     num_tokens = std::min(num_tokens, kv_.checkpoint_interval() - sequence.num_computed % kv_.checkpoint_interval());
   block_budget_.count_to_advance(sequence, num_tokens, needed_);
   if (!preemption_.make_room(sequence, needed_)) return false;
@@ -154,8 +154,8 @@ bool Scheduler::schedule_decode(StepPlan& plan, Sequence& sequence) {
   return true;
 }
 
-/// Plans sequences that catch up: the best priority and the fewest uncomputed tokens first, but before them those that
-/// were passed over too often.
+/// Plans sequences that catch up: first those that were passed over too often, then by the best priority and the fewest
+/// uncomputed tokens.
 void Scheduler::schedule_prompts(StepPlan& plan) {
   prompts_.clear();
   for (Sequence* sequence : queues_.running())
@@ -171,7 +171,7 @@ void Scheduler::schedule_prompts(StepPlan& plan) {
     if (!schedule_prompt(plan, *sequence)) ++sequence->notes.steps_waited;
 }
 
-/// False where it was passed over. One that waits for a block of another is not.
+/// Plans a prompt. False: it was passed over, which a wait for a block of another prompt is not.
 bool Scheduler::schedule_prompt(StepPlan& plan, Sequence& sequence) {
   if (sequence.params.is_whole) return schedule_whole(plan, sequence);
   if (claimant_for(plan, sequence) != nullptr) return true;
@@ -181,8 +181,8 @@ bool Scheduler::schedule_prompt(StepPlan& plan, Sequence& sequence) {
   return in_time > 0 && schedule_chunk(plan, sequence, in_time);
 }
 
-/// Plans the whole sequence or nothing: the first of a step whatever it takes, others while the time and the rows last
-/// that several may share.
+/// Plans the whole sequence or nothing: the first one of a step whatever it takes, others while there is time, and room
+/// among the rows that several may share.
 bool Scheduler::schedule_whole(StepPlan& plan, Sequence& sequence) {
   const int rows = sequence.num_behind(), taken = limits_.max_step_tokens - plan.budget.rows_left();
   const bool fits = taken + rows <= limits_.grouped_tokens && plan.budget.is_in_time(sequence, rows);
@@ -196,9 +196,9 @@ const Sequence* Scheduler::claimant_for(const StepPlan& plan, const Sequence& se
   return places_.exist() ? places_.claimant(sequence, prompts_) : plan.claims.claimant_of_next_block(sequence);
 }
 
-/// False where the policy lets decodes go first.
+/// Plans a chunk. False: the policy lets decodes go first.
 bool Scheduler::schedule_chunk(StepPlan& plan, Sequence& sequence, int max_tokens) {
-  // Between two chunks the decodes are owed a turn: they had it, their rows of this step are planned already.
+  // Decodes are owed a turn between two chunks, and had it: their rows of this step are planned already.
   if (limits_.policy == PrefillPriority::kInterleaved) sequence.notes.prefill_turns.owes_yield = false;
   ChunkRequest request{
       .tokens_left = sequence.num_behind(), .max_tokens = max_tokens, .decode_waiting = plan.budget.has_decode_rows()};
@@ -212,9 +212,9 @@ bool Scheduler::schedule_chunk(StepPlan& plan, Sequence& sequence, int max_token
   return true;
 }
 
-// Nothing is planned, so whatever runs is a prompt without room for a row: the best rank takes it from the worst. If a
-// better rank waits and holds the blocks that are missing, it is that one's turn. If all wait for masks or
-// pictures, it is nobody's.
+// Nothing is planned, so all running sequences are prompts without room for a row: the best rank takes room from the
+// worst. If a better rank waits with the blocks that are missing, it is that one's turn. If all wait for masks or
+// pictures, nobody's.
 void Scheduler::schedule_best(StepPlan& plan) {
   plan.claims.clear();
   int num_tokens = 0;
@@ -231,7 +231,7 @@ void Scheduler::schedule_best(StepPlan& plan) {
     if (best.params.is_whole && num_tokens < best.num_behind()) num_tokens = 0;
     if (num_tokens > 0) break;
     Sequence* victim = preemption_.victim_for(best);
-    if (victim == nullptr && awaits_reads()) return;  // their blocks are missing, until the next step
+    if (victim == nullptr && awaits_reads()) return;  // the missing blocks belong to reads; the next step tries again
     OCTAVO_CHECK(victim != nullptr || num_waiting() > 0, "sequence {} has no room though it is alone", best.params.id);
     victim != nullptr ? preemption_.preempt_all(*victim) : preemption_.suspend(best);
     block_budget_.count_promises(queues_.running());
@@ -246,7 +246,7 @@ bool Scheduler::some_wait() const {
   return std::ranges::any_of(queues_.running(), waits) || std::ranges::any_of(queues_.waiting(), waits);
 }
 
-/// The step computes the next `num_tokens` tokens of a sequence, for which there is room.
+/// Plans the next `num_tokens` tokens of a sequence, for which there is room.
 void Scheduler::advance(StepPlan& plan, Sequence& sequence, int num_tokens) {
   plan.claims.claim(sequence, num_tokens);
   block_budget_.take_back(sequence);
@@ -260,7 +260,7 @@ void Scheduler::advance(StepPlan& plan, Sequence& sequence, int num_tokens) {
   sequence.notes.steps_waited = 0;
 }
 
-/// Last of all, so that it takes what nobody else has use for.
+/// Plans drafts last of all, so that they take what is left.
 void Scheduler::schedule_drafts(StepPlan& plan) {
   draft_rows_.choose(plan.sequences, plan.budget);
   for (const ScheduledSequence& planned : plan.sequences) {

@@ -1,4 +1,4 @@
-// Decides which sequences advance in a step, and by how many tokens each: integers, no tensors.
+// Decides which sequences advance in a step, and by how many tokens each: it handles integers, no tensors.
 //
 // Owned by the engine; only the thread that drives it may call it. It also hands out KV blocks, because who may run is
 // a question of memory. docs/scheduling.md tells the rules in full; each is kept by a type of its own:
@@ -8,10 +8,9 @@
 // - Blocks are promised at admission and kept free for whom they are promised to (block_budget.h, admission.h).
 // - A sequence that cannot advance takes blocks of those with worse rank (preemption.h).
 // - A step has a budget of rows, and of predicted milliseconds if there is a cost model (step_budget.h). The policy
-// says
-//   who gets it: prompts first, then decodes; decodes, then prompts; or decodes, and prompts only where none waits or
-//   they have aged. If decodes of several requests do not fit the time together, they take turns (decode_turns.h), and
-//   so do the choices of a prompt when they begin (choice_turns.h).
+//   says who gets it: prompts first, then decodes; decodes, then prompts; or decodes, and prompts only where none waits
+//   or they have aged. If decodes of several requests do not fit the time together, they take turns (decode_turns.h),
+//   and so do the choices of a prompt when they begin (choice_turns.h).
 // - Drafted tokens of answers have rows as far as those pay beside all that (draft_rows.h).
 // - Prompts that need the same block wait for one of them to compute it (block_claims.h), and attach to it then
 //   (prefix_sharing.h). Where sequences have a recurrent state they wait for a checkpoint (checkpoint_places.h).
@@ -52,56 +51,56 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  /// Takes a sequence with at least one token, none computed, its blocks hashed, and an empty sequence of the cache. It
-  /// must stay where it is until remove().
+  /// Adds a sequence with at least one token, none of them computed, with its blocks hashed and an empty sequence in
+  /// the cache. It must not move until remove().
   void add(Sequence& sequence);
-  /// Forgets a sequence that it was given. The caller drops its sequence in the cache.
+  /// Forgets a sequence. The caller drops its sequence in the cache.
   void remove(Sequence& sequence);
-  /// Prefixes of sequences that could be admitted are read by `reads` from now on, which must outlive it.
+  /// Lets `reads` read the prefixes of sequences that could be admitted; it must outlive this.
   void set_reads(PrefixReads& reads);
-  /// A sequence that waited for a read is among those that wait to be admitted again, with the rank that it had. Throws
-  /// std::bad_alloc, and nothing has changed.
+  /// Adds a sequence again that waited for a read: it waits to be admitted, with the rank that it had. Throws
+  /// std::bad_alloc, and nothing has changed then.
   void add_again(Sequence& sequence);
 
   /// An empty plan with room for any step of this scheduler.
   StepPlan make_plan() const { return {limits_, kv_, cost_}; }
-  /// Fills `plan` with the next step, whose blocks are reserved. It is empty only when there is no sequence, or when
-  /// all wait for masks or pictures. `num_engines` engines share the threads and have work, this one among them. Throws
-  /// std::bad_alloc where the system has no memory: what runs must be removed before the next call.
-  /// `spent_ms`: that the step has taken already.
+  /// Fills `plan` with the next step and reserves its blocks. It is empty only when there is no sequence, or all wait
+  /// for masks or pictures. `num_engines`: how many engines that share the threads have work, this one included.
+  /// `spent_ms`: the time that the step has taken already. Throws std::bad_alloc where the system has no memory:
+  /// running sequences must be removed before the next call.
   void schedule(StepPlan& plan, int num_engines = 1, double spent_ms = 0);
-  /// The step was computed, and the next `num_tokens` of the tokens that it computed of a sequence, which was not
-  /// removed since, count: they are among Sequence::tokens and are committed, blocks that became full can be found, and
-  /// windows give blocks back, so far and no further. It may be called several times in a step, until all of them
-  /// count.
+  /// Accepts the next `num_tokens` of the tokens that the step computed of a sequence, which was not removed since.
+  /// They are among Sequence::tokens. They are committed, blocks that became full can be found, and windows give blocks
+  /// back, as far as accepted tokens go. It may be called several times in a step, until all that count are accepted.
   void accept(ScheduledSequence& planned, int num_tokens);
-  /// Rows of a sequence that the step computed and that accept() was not told of do not count. It is called once a step
-  /// for each planned sequence that was not removed since and of which less counts than was computed.
+  /// Takes back the rows of a sequence that the step computed and that were not accepted. Called once in a step, for
+  /// each planned sequence that was not removed and has such rows.
   void take_back(const ScheduledSequence& planned);
 
-  /// Makes a choice of a sequence whose tokens are all computed: `child`, which has the same tokens and owner and an
-  /// empty sequence of the cache with room for them, runs on from there in a place that the parent held for it.
-  /// Allocates nothing.
+  /// Makes a choice of a sequence whose tokens are all computed. `child` has the same tokens and owner, and an empty
+  /// sequence in the cache with room for them; it runs on from there, in a place that the parent held for it. Allocates
+  /// nothing.
   void fork(Sequence& parent, Sequence& child);
-  /// Makes a choice that runs in the parent's own place; the parent is no longer the scheduler's.
+  /// Makes a choice that runs in the parent's own place; the parent leaves the scheduler.
   void replace(Sequence& parent, Sequence& child);
 
-  /// [pools] blocks that a step leaves free whatever it does: neither promised, nor taken by answers that grow. Below 0
-  /// where it may be short of them.
+  /// Counts the blocks that a step leaves free whatever it does: neither promised, nor taken by answers that grow.
+  /// `spare` is [pools]; below 0 where the step may be short of blocks.
   void count_spare(std::span<int> spare);
-  /// [pools] blocks that the sequence which waits first takes to be admitted; 0: none waits.
+  /// Counts the blocks that the first waiting sequence takes to be admitted; `needed` is [pools], and 0 where none
+  /// waits.
   void count_first_waiting(std::span<int> needed) const;
-  /// Blocks were published by somebody else: prompts look for them.
+  /// Notes that others have published blocks: prompts look for them.
   void count_publication() { sharing_.count_publication(); }
 
-  /// Prefixes that stay in the cache whatever else runs.
+  /// The prefixes that stay in the cache whatever else runs.
   PinnedPrefixes& pins() { return pins_; }
   const PinnedPrefixes& pins() const { return pins_; }
 
-  /// Its lists are in order of rank, and its counts agree with them.
+  /// Checks that its lists are in order of rank, and its counts agree with them.
   Result<void> check_integrity() const;
 
-  /// Sequences that wait for a read are not counted.
+  /// Whether there is no sequence; those that wait for a read are not counted.
   bool empty() const { return queues_.empty(); }
   const Limits& limits() const { return limits_; }
   /// Null: no time is predicted.
@@ -135,19 +134,19 @@ class Scheduler {
   KvCacheManager& kv_;
   const CostModel* cost_;
   SchedulerCounts counts_;
-  OwnerRanks owners_;  // of all sequences
+  OwnerRanks owners_;  // ranks all sequences
   SequenceQueues queues_;
   PinnedPrefixes pins_;
   BlockBudget block_budget_;
   PrefixSharing sharing_;
   Preemption preemption_;
   Admission admission_;
-  const PrefixReads* reads_ = nullptr;  // null: nobody reads any
+  const PrefixReads* reads_ = nullptr;  // null: no prefixes are read
   CheckpointPlaces places_;
   DecodeTurns turns_;
   ChoiceTurns choice_turns_;
   DraftRows draft_rows_;
-  std::vector<Sequence*> prompts_;  // scratch of schedule_prompts(): in the order in which they get rows
+  std::vector<Sequence*> prompts_;  // scratch of schedule_prompts(), in the order in which they get rows
   std::vector<int> needed_;         // [groups] scratch of schedule_decode()
 };
 

@@ -29,7 +29,7 @@ int SequenceGiven::num_encoded(int num_computed) const {
 
 RopePosition Sequence::rope_position(int position) const {
   if (!given.turns_by_grid) return position;
-  int time = position;  // less what the pictures before it have saved
+  int time = position;  // without the positions that pictures before it have saved
   for (std::size_t i = 0; i < given.rows.size() && given.rows[i].first <= position; ++i) {
     const GivenRows& rows = given.rows[i];
     const PictureRows& picture = *given.pictures[i];

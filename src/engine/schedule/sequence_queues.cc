@@ -26,7 +26,7 @@ SequenceQueues::SequenceQueues(int max_sequences) : max_sequences_(max_sequences
   running_.reserve(to_size(max_sequences));
 }
 
-// A suspended sequence goes back to the waiting ones within a step, so there is always room for all of them there.
+// A running sequence may be suspended within a step, so the list of waiting ones has room for all.
 void SequenceQueues::reserve_for(const Sequence& sequence) {
   const auto all = to_size(choices_of_all_ + sequence.num_choices());
   if (waiting_.capacity() < all) waiting_.reserve(2 * all);

@@ -49,8 +49,8 @@ int StepBudget::tokens_in_time(const Sequence& sequence, int num_tokens, int blo
   return has_prompt_rows_ ? 0 : fewer_than_block(sequence, std::min(num_tokens, to_next_block));
 }
 
-/// Kernels take rows in tiles of powers of two: the rows of the step, decodes among them, are such a number, each half
-/// of the one before.
+/// The most tokens at which the step's rows, with those of decodes, are a power of two: that is how kernels tile rows.
+/// The search halves the number.
 int StepBudget::fewer_than_block(const Sequence& sequence, int most) const {
   if (longest_ms_ <= 0) return most;
   const auto is_too_long = [&](int rows) {
@@ -60,7 +60,7 @@ int StepBudget::fewer_than_block(const Sequence& sequence, int most) const {
   for (int rows = most; rows >= kFewestRows;
        rows = static_cast<int>(std::bit_floor(to_size(others + rows - 1))) - others)
     if (!is_too_long(rows)) return rows;
-  // Three rows left over are tiles of two and one, which cost more than one of four.
+  // Three rows left over would be tiles of two and one, which cost more than one tile of four.
   return std::min(most, kRowsBesideLongDecodes + (others % 4 == 3 ? 1 : 0));
 }
 

@@ -12,7 +12,7 @@ StepPlan::StepPlan(const StepLimits& limits, const KvCacheManager& kv, const Cos
   const auto most_sequences = to_size(limits.max_sequences);
   sequences.reserve(most_sequences);
   beginning.reserve(most_sequences);
-  newly_admitted.reserve(2 * most_sequences + 1);  // Admission lets no more begin in a step
+  newly_admitted.reserve(2 * most_sequences + 1);  // Admission never admits more in a step
   copies.reserve(most_sequences * to_size(kv.num_pools()));
   logit_rows.reserve(rows);
   batch.groups.resize(to_size(kv.num_groups()));

@@ -10,12 +10,12 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kMostMoves = 64;  // reads and writes at a time
-constexpr double kReadShare = 0.8;      // of the time to compute, which a read must stay below
-constexpr int kBlocksAtATime = 16;      // reserved of groups with a window, which give back what they have passed
+constexpr std::size_t kMostMoves = 64;  // the most reads and writes at a time
+constexpr double kReadShare = 0.8;      // a read must take less than this part of the time to compute
+constexpr int kBlocksAtATime = 16;      // reserved where a group has a window, which gives back what it has passed
 constexpr double kMsPerS = 1000;
 
-/// A sequence of the cache that is given back at the end of the scope, unless somebody keeps it.
+/// A sequence of the cache that is given back at the end of the scope, unless it is kept.
 class ScopedSequence {
  public:
   ScopedSequence(KvCacheManager& kv, const Sequence& of) : kv_(kv), id_(kv.create_sequence(of.num_tokens())) {
@@ -29,7 +29,7 @@ class ScopedSequence {
 
   SequenceId id() const { return id_; }
   void keep() { is_held_ = false; }
-  /// Attaches to what memory has of the rows; the number of blocks.
+  /// Attaches to what memory has of the rows; returns the number of blocks.
   int attach(const Sequence& of) const {
     const Result<int> attached = kv_.extend_prefix(id_, of.rows(), of.chain);
     OCTAVO_CHECK(attached.has_value(), "{}", attached.error().message);
@@ -42,10 +42,9 @@ class ScopedSequence {
   bool is_held_ = true;
 };
 
-/// Nobody else finds the blocks of other sequences, or could tell what their rows were.
+/// Whether a sequence's blocks could be found by others: only then can they be stored.
 bool can_be_stored(const Sequence& sequence) {
-  return sequence.may_use_cache() && !sequence.params.is_whole && !sequence.rows().has_given() &&
-         sequence.chain.size() > 0;
+  return sequence.may_use_cache() && !sequence.params.is_whole && sequence.chain.size() > 0;
 }
 
 }  // namespace
@@ -82,7 +81,7 @@ bool StoredPrefixes::wait_for_read(Sequence& sequence) try {
   count_waiting(sequence, 1);
   return true;
 } catch (const std::bad_alloc&) {
-  return false;  // it is computed
+  return false;  // all of it is computed
 }
 
 void StoredPrefixes::count_waiting(const Sequence& sequence, int sign) {
@@ -90,20 +89,26 @@ void StoredPrefixes::count_waiting(const Sequence& sequence, int sign) {
   num_waiting_choices_ += sign * sequence.num_choices();
 }
 
-/// The read saves more time than it takes.
+/// Whether a read saves more time than it takes.
 bool StoredPrefixes::pays(const Sequence& sequence, int known, const KvStore::Found& found) const {
   if (min_compute_s_ == 0) return true;
   const int block_size = parts_.kv.block_size();
   const int end = std::min(found.num_blocks * block_size, sequence.num_tokens());
   const double read_s = parts_.store.read_latency_s() + static_cast<double>(found.bytes) / parts_.store.read_rate();
-  return read_s < kReadShare * compute_s(known * block_size, end);
+  return read_s < kReadShare * compute_s(sequence, known * block_size, end);
 }
 
-double StoredPrefixes::compute_s(int first, int end) const {
-  return parts_.cost.predict_ms(parts_.cost.work(first, end - first, 0)) / kMsPerS;
+/// The time that rows [first, end) would take, with the encoding of their pictures as far as it is known.
+double StoredPrefixes::compute_s(const Sequence& sequence, int first, int end) const {
+  double sum = parts_.cost.predict_ms(parts_.cost.work(first, end - first, 0)) / kMsPerS;
+  for (std::size_t i = 0; i < sequence.given.rows.size(); ++i) {
+    const GivenRows& rows = sequence.given.rows[i];
+    if (rows.first < end && rows.end() > first) sum += sequence.given.pictures[i]->encode_s;
+  }
+  return sum;
 }
 
-/// The read that brings the block behind the first `known` ones of a sequence; null: there is none.
+/// The read that brings the block after the first `known` ones of a sequence; null: there is none.
 StoredPrefixes::Move* StoredPrefixes::read_of(const Sequence& sequence, int known) {
   const std::span<const BlockHash> hashes = sequence.chain.hashes();
   if (to_size(known) >= hashes.size()) return nullptr;
@@ -129,7 +134,7 @@ bool StoredPrefixes::begin_read(Sequence& sequence, SequenceId kv, int known, in
   return true;
 }
 
-/// The store has begun a move. Where there is no memory to know of it, nobody touches its blocks any more.
+/// Notes a move that the store has begun. Where there is no memory for that, its blocks are never touched again.
 void StoredPrefixes::begin(KvStore::Job job, Move move) try {
   moves_.emplace(job, std::move(move));
 } catch (const std::bad_alloc&) {
@@ -137,8 +142,8 @@ void StoredPrefixes::begin(KvStore::Job job, Move move) try {
   throw;
 }
 
-/// Takes blocks for the positions from `first` to `end`, of groups with a window for those that will be looked at from
-/// there on. False: they are not to spare, and some may be held.
+/// Reserves blocks for the positions from `first` to `end`; in groups with a window, for those that positions from
+/// `end` on look at. False: not all are to spare, and some may be held.
 bool StoredPrefixes::reserve(SequenceId kv, int first, int end) {
   KvCacheManager& cache = parts_.kv;
   int at_a_time = end - first;
@@ -151,7 +156,7 @@ bool StoredPrefixes::reserve(SequenceId kv, int first, int end) {
     needed[to_size(pool)] = std::min(needed[to_size(pool)], at_once);
   }
   if (!has_spare(needed)) return false;
-  std::vector<BlockCopy> copies;  // of a state at most, all of which is read
+  std::vector<BlockCopy> copies;  // a state at most is copied, and it is read as a whole
   for (int begin = first; begin < end; begin += at_a_time) {
     const int until = std::min(end, begin + at_a_time);
     if (!cache.reserve(kv, begin, until, copies)) return false;
@@ -160,7 +165,7 @@ bool StoredPrefixes::reserve(SequenceId kv, int first, int end) {
   return true;
 }
 
-/// There is as much to spare in each pool.
+/// Whether so much is to spare in each pool.
 bool StoredPrefixes::has_spare(std::span<const int> needed) {
   parts_.scheduler.count_spare(spare_);
   return std::ranges::equal(needed, spare_, std::ranges::less_equal());
@@ -169,10 +174,12 @@ bool StoredPrefixes::has_spare(std::span<const int> needed) {
 PrefixName StoredPrefixes::name_of(const Sequence& sequence, int num_blocks) const {
   const auto count = to_size(num_blocks), tokens = count * to_size(parts_.kv.block_size());
   const std::span<const BlockHash> hashes = sequence.chain.hashes().first(count);
-  return {.domain = std::string(sequence.params.cache_domain),
-          .root = sequence.chain.root_hash(),
-          .hashes = {hashes.begin(), hashes.end()},
-          .tokens = {sequence.tokens.begin(), sequence.tokens.begin() + static_cast<std::ptrdiff_t>(tokens)}};
+  PrefixName name{.domain = std::string(sequence.params.cache_domain),
+                  .root = sequence.chain.root_hash(),
+                  .hashes = {hashes.begin(), hashes.end()},
+                  .tokens = {sequence.tokens.begin(), sequence.tokens.begin() + static_cast<std::ptrdiff_t>(tokens)}};
+  sequence.rows().first(tokens).for_given([&](const GivenRows& rows) { name.given.push_back(rows); });
+  return name;
 }
 
 /// The blocks of a sequence from `first` on in each group, and its state.
@@ -191,7 +198,7 @@ std::vector<HeldBlock> StoredPrefixes::held_blocks(SequenceId kv, int first) con
 
 void StoredPrefixes::write(const Sequence& sequence) {
   if (!can_be_stored(sequence) || moves_.size() >= kMostMoves) return;
-  if (compute_s(0, sequence.num_computed) < min_compute_s_ || !parts_.store.takes_writes()) return;
+  if (compute_s(sequence, 0, sequence.num_computed) < min_compute_s_ || !parts_.store.takes_writes()) return;
   try {
     ScopedSequence held(parts_.kv, sequence);
     const int num_blocks = held.attach(sequence);
@@ -202,7 +209,7 @@ void StoredPrefixes::write(const Sequence& sequence) {
           {.kv = held.id(), .num_blocks = num_blocks});
     held.keep();
   } catch (const std::bad_alloc&) {
-    return;  // it is not kept
+    return;  // not stored
   }
 }
 
@@ -228,13 +235,13 @@ void StoredPrefixes::end(KvStore::Job job, bool is_ok) {
   if (place == moves_.end()) return;
   Move& move = place->second;
   if (move.is_read && is_ok) publish(move);
-  ready_.insert(ready_.end(), move.waiting.begin(), move.waiting.end());  // in room that they came with
+  ready_.insert(ready_.end(), move.waiting.begin(), move.waiting.end());  // room was taken when they came
   parts_.kv.drop(move.kv);
   moves_.erase(place);
 }
 
 void StoredPrefixes::publish(Move& read) {
-  const Result<void> published = parts_.kv.publish(read.kv, read.name.tokens, read.chain);
+  const Result<void> published = parts_.kv.publish(read.kv, read.name.rows(), read.chain);
   OCTAVO_CHECK(published.has_value(), "{}", published.error().message);
   parts_.kv.keep_checkpoint(read.kv, static_cast<int>(read.waiting.size()));
   parts_.scheduler.count_publication();
@@ -250,7 +257,8 @@ Sequence* StoredPrefixes::next_ready() {
   return first;
 }
 
-/// A read keeps its blocks from a sequence that waits to be admitted, as an answer would; a write gives them up.
+/// Makes room: a read keeps its blocks from a sequence that waits to be admitted, as an answer would; a write gives its
+/// blocks up.
 void StoredPrefixes::make_room() {
   if (moves_.empty()) return;
   const bool is_reading = std::ranges::any_of(moves_, [](const auto& entry) { return entry.second.is_read; });

@@ -1,13 +1,13 @@
-// Prefixes that a store on disk keeps (kv_store/kv_store.h): who waits for a read, and whose blocks are read or
-// written.
+// The prefixes that a store on disk keeps (kv_store/kv_store.h): which sequences wait for a read, and whose blocks are
+// read or written.
 //
-// A sequence that could be admitted looks into the store for what goes on after what memory has. Where that takes less
-// time to read than to compute, it waits until the read has ended, and whoever needs the same blocks waits with it;
-// then it waits to be admitted again, and finds the blocks as those of a prefix. A prefix is written when it is
-// computed, and when an answer ends, if it would take long to compute again.
+// A sequence that could be admitted searches the store for what follows the part of its prefix in memory. Where reading
+// takes less time than computing, it waits until the read has ended, together with all that need the same blocks. Then
+// it waits to be admitted again, and finds the blocks as a prefix. A prefix is written when it is computed, and when an
+// answer ends, if computing it again would take long.
 //
-// Blocks that are read or written belong to a sequence of the cache that nobody advances. They are promised to nobody,
-// and lie in what a step leaves free; where a step may be short of blocks, all reads and writes end before it
+// Blocks that are read or written belong to a sequence of the cache that never advances. They are promised to nobody,
+// and are taken of what a step leaves free; where a step may be short of blocks, all reads and writes end before it
 // (make_room()), so that the scheduler never waits for a disk.
 //
 // Owned by the engine; only the thread that drives it may call it.
@@ -30,16 +30,17 @@ namespace octavo {
 
 class StoredPrefixes final : public PrefixReads {
  public:
-  /// All of these must outlive it.
+  /// All references must outlive it.
   struct Parts {
     KvStore& store;
     KvCacheManager& kv;
     Scheduler& scheduler;
     const CostModel& cost;
   };
-  /// What takes less than `min_compute_s` to compute again is not written. 0: all is, and read whatever that takes.
+  /// What takes less than `min_compute_s` to compute again is not written. 0: everything is written, and read whatever
+  /// that takes.
   StoredPrefixes(const Parts& parts, double min_compute_s);
-  /// Ends what has not ended.
+  /// Ends all reads and writes.
   ~StoredPrefixes() override;
   StoredPrefixes(const StoredPrefixes&) = delete;
   StoredPrefixes& operator=(const StoredPrefixes&) = delete;
@@ -47,23 +48,23 @@ class StoredPrefixes final : public PrefixReads {
   bool wait_for_read(Sequence& sequence) override;
   int num_waiting() const override { return num_waiting_; }
   int num_waiting_choices() const override { return num_waiting_choices_; }
-  /// A sequence does not wait any more; the read goes on. False: it did not wait.
+  /// Lets a sequence stop waiting; the read goes on. False: it did not wait.
   bool forget(const Sequence& sequence);
-  /// Writes the blocks of a sequence that can be found. Nothing where that is not worth its while, writes have had
-  /// their share of processor time, or no memory is left for it.
+  /// Writes the blocks of a sequence that others can find. Does nothing where that does not pay, where writes have had
+  /// their share of processor time, or where there is no memory for it.
   void write(const Sequence& sequence);
 
-  /// Whether steps are computed now: writes may take more time while none is.
+  /// Says whether steps are being computed: writes may take more time while none is.
   void set_busy(bool is_busy);
-  /// Takes what has ended: what was read can be found, what was held is given back.
+  /// Takes reads and writes that have ended: what was read can be found now, and held blocks are given back.
   void collect();
-  /// A sequence whose read has ended, well or not; null: there is none.
+  /// The next sequence whose read has ended, with or without success; null: there is none.
   Sequence* next_ready();
-  /// All reads and writes end where the next step may be short of blocks.
+  /// Ends all reads and writes where the next step may be short of blocks.
   void make_room();
-  /// Until something has ended, `most` at most.
+  /// Waits until a read or a write has ended, `most` at most.
   void wait(std::chrono::milliseconds most) { parts_.store.wait(most); }
-  /// Until all writes have ended, `most` at most.
+  /// Waits until all writes have ended, `most` at most.
   void finish_writes(std::chrono::seconds most);
 
  private:
@@ -71,14 +72,14 @@ class StoredPrefixes final : public PrefixReads {
   struct Move {
     SequenceId kv = 0;  // holds the blocks
     bool is_read = false;
-    int num_blocks = 0, num_known = 0;  // of the prefix, and those that memory had
-    PrefixName name = {};               // of a read, as the next
+    int num_blocks = 0, num_known = 0;  // blocks of the prefix, and how many of them memory had
+    PrefixName name = {};               // for a read, as the next members
     BlockChain chain = {};
     std::vector<Sequence*> waiting = {};
   };
 
   bool pays(const Sequence& sequence, int known, const KvStore::Found& found) const;
-  double compute_s(int first, int end) const;
+  double compute_s(const Sequence& sequence, int first, int end) const;
   Move* read_of(const Sequence& sequence, int known);
   bool begin_read(Sequence& sequence, SequenceId kv, int known, int num_blocks);
   void begin(KvStore::Job job, Move move);
@@ -98,7 +99,7 @@ class StoredPrefixes final : public PrefixReads {
   int num_waiting_ = 0, num_waiting_choices_ = 0;  // for a read, or in ready_
   std::vector<KvStore::Done> done_;                // scratch of collect()
   std::vector<int> spare_, needed_;                // [pools] scratch
-  const std::vector<int> none_;                    // [pools] 0
+  const std::vector<int> none_;                    // [pools], all 0
 };
 
 }  // namespace octavo

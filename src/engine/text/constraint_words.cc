@@ -12,14 +12,14 @@
 namespace octavo {
 namespace {
 
-/// A token that loses the space at its front where a text begins; none: the words keep it.
+/// A token that loses the space at its front where a text begins; none: no token does.
 std::optional<TokenId> find_space_dropper(const Tokenizer& tokenizer, int num_tokens) {
   for (TokenId id = 0; id < num_tokens; ++id)
     if (tokenizer.bytes_after(std::nullopt, id).size() < tokenizer.token_bytes(id).size()) return id;
   return std::nullopt;
 }
 
-/// The last tokens of `ids`, if `text` is all of what they spell behind `previous`.
+/// The last tokens of `ids`, if `text` is exactly what they spell after `previous`.
 std::optional<std::vector<TokenId>> tokens_that_spell(const Tokenizer& tokenizer, std::span<const TokenId> ids,
                                                       std::optional<TokenId> previous, std::string_view text) {
   std::size_t num_bytes = 0;
@@ -33,13 +33,13 @@ std::optional<std::vector<TokenId>> tokens_that_spell(const Tokenizer& tokenizer
       before = id;
     }
     if (spelled == text) return std::vector<TokenId>(ids.begin() + static_cast<std::ptrdiff_t>(begin - 1), ids.end());
-    if (num_bytes > text.size() + 1) break;  // a space that is dropped may stand in front
+    if (num_bytes > text.size() + 1) break;  // one more byte: a space that is dropped
   }
   return std::nullopt;
 }
 
-/// As ConstraintVocabulary::Encoder. What stands before the text may change how it is written: it is tried behind the
-/// token before it, behind a line break, and alone.
+/// The tokens of `text`, as ConstraintVocabulary::Encoder wants them. What stands before a text may change its tokens,
+/// so three ways are tried: after the previous token, after a line break, and alone.
 std::vector<TokenId> encode_behind(const Tokenizer& tokenizer, std::optional<TokenId> previous, std::string_view text) {
   std::vector<std::string> contexts;
   const bool is_known = previous && *previous >= 0 && *previous < tokenizer.vocab_size();

@@ -1,4 +1,4 @@
-// A model's words as constraints see them.
+// A model's vocabulary in the form that constraints use.
 //
 // Free functions; any thread.
 #pragma once
@@ -11,11 +11,11 @@
 
 namespace octavo {
 
-/// The first `num_drawable` tokens. Control tokens and the marks of reasoning are allowed by no text. There are words,
-/// and they must outlive it.
+/// The vocabulary of the first `num_drawable` tokens. Control tokens and the marks of reasoning are allowed by no text.
+/// There must be a vocabulary, and it must outlive the result.
 std::shared_ptr<const ConstraintVocabulary> constraint_vocabulary(const ModelTokenizer& words, int num_drawable);
 
-/// The tokens that a grammar may name. The words must outlive it.
+/// The tokens that a grammar may name. `words` must outlive the result.
 TokenNames constraint_token_names(const ModelTokenizer& words, int num_drawable);
 
 }  // namespace octavo

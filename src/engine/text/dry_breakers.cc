@@ -32,7 +32,7 @@ std::shared_ptr<const BreakerTokens> DryBreakers::find(const std::vector<std::st
   return nullptr;
 }
 
-/// Puts the list in front of the others, the last of which goes where they are too many.
+/// Puts a list to the front of the kept ones, and drops the last one where there are too many.
 void DryBreakers::keep(const std::shared_ptr<const BreakerTokens>& found) const {
   auto at = std::ranges::find(kept_, found);
   if (at == kept_.end()) {

@@ -1,8 +1,8 @@
-// The tokens that contain a breaker of DRY, for each list of breakers that requests have named of late, or that
-// somebody holds.
+// The tokens that contain a breaker of DRY, for each list of breakers that requests have named lately, or that somebody
+// holds.
 //
 // Finding them takes a look at every token of the vocabulary, some milliseconds; nearly all requests name the same few
-// lists. Owned by the engine's RequestMaker; any thread, none of which waits for another's search.
+// lists. Owned by the engine's RequestMaker; any thread, and none waits for another's search.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace octavo {
 
-/// A list of breakers, and the tokens that contain one, ascending.
+/// A list of breakers, and the tokens that contain one of them, ascending.
 struct BreakerTokens {
   std::vector<std::string> breakers = {};
   std::vector<TokenId> tokens = {};
@@ -24,15 +24,15 @@ struct BreakerTokens {
 
 class DryBreakers {
  public:
-  /// Lists that are kept though nobody holds them.
+  /// The most lists that are kept although nobody holds them.
   static constexpr std::size_t kMaxLists = 8;
 
-  /// The words must outlive this; the first `num_drawable` tokens count.
+  /// `words` must outlive this; only the first `num_drawable` tokens count.
   DryBreakers(const ModelTokenizer& words, int num_drawable) : words_(words), num_drawable_(num_drawable) {}
 
-  /// Without words no token contains a text. Throws std::bad_alloc.
+  /// The tokens of a list; without a vocabulary there are none. Throws std::bad_alloc.
   std::shared_ptr<const BreakerTokens> tokens_of(const std::vector<std::string>& breakers) const;
-  /// Times that the vocabulary was searched.
+  /// How often the vocabulary was searched.
   std::uint64_t num_searches() const;
 
  private:
@@ -43,8 +43,8 @@ class DryBreakers {
   const ModelTokenizer& words_;
   const int num_drawable_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::shared_ptr<const BreakerTokens>> kept_;  // at most kMaxLists, the last one used in front
-  mutable std::vector<std::weak_ptr<const BreakerTokens>> held_;    // by others, or not any more
+  mutable std::vector<std::shared_ptr<const BreakerTokens>> kept_;  // at most kMaxLists, the most recently used first
+  mutable std::vector<std::weak_ptr<const BreakerTokens>> held_;    // lists that others hold, or no longer do
   mutable std::uint64_t num_searches_ = 0;
 };
 

@@ -15,7 +15,7 @@ auto too_long(std::size_t found, std::size_t most) {
                  found, most);
 }
 
-/// The text of the first tokens, without a character that is cut in two.
+/// The text of the first tokens, without a character that would be cut in two.
 std::string beginning_of(const Tokenizer& tokenizer, std::span<const TokenId> tokens) {
   const std::string text = tokenizer.decode(tokens);
   std::string whole = to_valid_utf8(text);
@@ -24,7 +24,8 @@ std::string beginning_of(const Tokenizer& tokenizer, std::span<const TokenId> to
   return whole;
 }
 
-/// Words form across the seams of a template, so what a shorter document takes away is known when it is cut.
+/// Fills a template. Words form tokens across its seams, so how much a shorter document saves is known only once it is
+/// cut.
 Result<EmbeddingPrompt> fill_template(const Tokenizer& tokenizer, const RankTemplate& rank_template,
                                       std::string_view query, std::string_view document,
                                       const EmbeddingPromptOptions& options) {
@@ -48,7 +49,7 @@ FrameOptions frame_options(const EmbeddingPromptOptions& options) {
   return {.max_tokens = options.max_tokens, .cuts = options.cuts, .work = options.work};
 }
 
-/// The tokens of a query that `make` makes, unless an earlier prompt of it has left them.
+/// The tokens of a query, made by `make` unless an earlier prompt of the query has left them.
 template <class Make>
 Result<const std::vector<TokenId>*> tokens_of_query(QueryTokens& kept, const Make& make) {
   if (!kept.is_made) {
@@ -64,7 +65,7 @@ Result<EmbeddingPrompt> prompt_of(Result<FramedText> framed) {
       .tokens = std::move(framed->ids), .token_types = std::move(framed->types), .is_cut = framed->is_cut};
 }
 
-/// Both with the tokens around a text, but for those in front of the document, as llama.cpp does.
+/// Joins both texts, each with its special tokens but for those before the document, as llama.cpp does.
 Result<EmbeddingPrompt> one_behind_the_other(const Tokenizer& tokenizer, std::string_view query,
                                              std::string_view document, const EmbeddingPromptOptions& options) {
   QueryTokens own;

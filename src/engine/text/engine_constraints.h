@@ -1,5 +1,5 @@
-// The constraints of an engine's answers: its compiler, which is made when one is first asked for, since its tree of
-// the vocabulary takes memory.
+// The constraints of an engine's answers. The compiler is made when it is first needed, since its tree of the
+// vocabulary takes memory.
 //
 // Owned by the engine. Any thread may call it.
 #pragma once
@@ -22,12 +22,12 @@ class EngineConstraints {
   /// The words must outlive it.
   EngineConstraints(const ModelTokenizer& words, int num_drawable) : words_(words), num_drawable_(num_drawable) {}
 
-  /// ModelText::compile_constraint().
+  /// See ModelText::compile_constraint().
   Result<std::shared_ptr<const CompiledConstraint>> compile(const ConstraintSource& source,
                                                             const std::stop_token& stop);
-  /// Error: it is another engine's. Null is none, and right.
+  /// Checks that a constraint belongs to this engine; null means none, and passes. Error: it is another engine's.
   Result<void> check(const Constraint* constraint) const;
-  /// The memory of automata and of masks, those that are kept and those that requests hold.
+  /// The memory of automata and of masks, both kept ones and those that requests hold.
   std::uint64_t automaton_bytes() const { return memory_->automaton_bytes(); }
   std::uint64_t mask_bytes() const { return memory_->mask_bytes(); }
 
@@ -36,8 +36,8 @@ class EngineConstraints {
   const int num_drawable_;
   const std::shared_ptr<ConstraintMemory> memory_ = std::make_shared<ConstraintMemory>();
   std::once_flag begun_;
-  std::unique_ptr<ConstraintCompiler> compiler_;                   // once begun
-  std::atomic<const ConstraintVocabulary*> vocabulary_ = nullptr;  // the compiler's
+  std::unique_ptr<ConstraintCompiler> compiler_;                   // null until it is needed
+  std::atomic<const ConstraintVocabulary*> vocabulary_ = nullptr;  // the compiler's vocabulary
 };
 
 }  // namespace octavo

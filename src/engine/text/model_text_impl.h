@@ -1,5 +1,5 @@
-// The texts of a model behind the public interface: its words, what its file says of prompts and of sampling, and the
-// constraints of its answers.
+// The texts of a model behind the public interface: its vocabulary, what its file says of prompts and of sampling, and
+// the constraints of its answers.
 //
 // The engine has one, which may outlive it; any thread may use it.
 #pragma once
@@ -22,10 +22,10 @@
 
 namespace octavo {
 
-/// What a model's file, and options beside it, say of texts.
+/// What a model's file, and the options beside it, say about texts.
 struct TextParts {
   ModelTokenizer words;
-  ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds
+  ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to the KV memory's
   RankTemplate rank_template;
   SamplingDefaults sampling_defaults;
   std::optional<PictureRules> pictures = {};  // none: the model reads texts alone
@@ -33,7 +33,8 @@ struct TextParts {
 
 class ModelTextImpl final : public ModelText {
  public:
-  /// `vocab_size`: ids that the model knows. `tells_types_apart`: it has types of tokens for the parts of a pair.
+  /// `vocab_size`: the number of ids that the model knows. `tells_types_apart`: it has token types for the parts of a
+  /// pair.
   ModelTextImpl(TextParts parts, int vocab_size, bool tells_types_apart);
 
   const ModelInfo& info() const override { return parts_.info; }
@@ -57,11 +58,11 @@ class ModelTextImpl final : public ModelText {
   SamplingParams default_sampling(SamplingParams defaults) const override;
 
   const ModelTokenizer& words() const { return parts_.words; }
-  /// The first ids, which may be drawn.
+  /// How many of the first ids may be drawn.
   int num_drawable() const { return num_drawable_; }
-  /// Tokens that are never drawn.
+  /// The tokens that are never drawn.
   std::span<const TokenId> suppressed() const { return parts_.sampling_defaults.suppressed; }
-  /// Null where DRY is off.
+  /// The tokens with breakers; null where DRY is off.
   std::shared_ptr<const BreakerTokens> dry_breakers(const SamplingParams& params) const;
   const EngineConstraints& constraints() const { return constraints_; }
   /// Null: the model reads texts alone.
@@ -69,7 +70,7 @@ class ModelTextImpl final : public ModelText {
 
  private:
   Result<void> check_sees() const;
-  /// The options with the context as the most tokens.
+  /// The options, with the context as the most tokens.
   EmbeddingPromptOptions limited(EmbeddingPromptOptions options) const;
 
   const TextParts parts_;

@@ -17,13 +17,13 @@
 namespace octavo {
 namespace {
 
-constexpr std::chrono::milliseconds kLookAgain(20);  // whether the work is to stop
+constexpr std::chrono::milliseconds kLookAgain(20);  // how often to look whether the work is to stop
 
 std::span<const std::byte> bytes_of(const PictureInput& input) { return std::as_bytes(std::span(*input.bytes)); }
 
 std::string size_text(PictureSize size) { return fmt::format("{} x {}", size.width, size.height); }
 
-/// An error of a picture by its place.
+/// An error of a picture, with the picture's place in front.
 std::unexpected<Error> at_place(std::string_view place, const Error& error) {
   return std::unexpected(Error{.message = fmt::format("{}: {}", place, error.message), .kind = error.kind});
 }
@@ -33,7 +33,7 @@ class Sha256 {
   Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
     if (context_ == nullptr || EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) != 1) throw std::bad_alloc();
   }
-  /// Its length goes in front, so that two texts are no third one.
+  /// Hashes bytes with their length before them, so that two texts never look like a third.
   void add(std::span<const std::byte> bytes) {
     const std::uint64_t size = bytes.size();
     update(std::as_bytes(std::span(&size, 1)));
@@ -114,7 +114,7 @@ Result<void> PromptPictures::expand(std::span<const Measured> pictures, std::siz
 }
 
 Result<void> PromptPictures::decode(std::span<const Measured> pictures, RequestWork* work, ChatPrompt& prompt) const {
-  std::map<std::array<std::uint8_t, 32>, std::shared_ptr<const PreparedPicture>> known;  // of this prompt
+  std::map<std::array<std::uint8_t, 32>, std::shared_ptr<const PreparedPicture>> known;  // the pictures of this prompt
   for (std::size_t i = 0; i < pictures.size(); ++i) {
     const Measured& measured = pictures[i];
     std::shared_ptr<const PreparedPicture>& prepared = known[digest_of(measured)];

@@ -1,8 +1,8 @@
-// The pictures of a conversation: how many tokens each is, its pixels at the size at which the model sees it, and its
-// place in the prompt.
+// The pictures of a conversation: how many tokens each takes, its pixels in the size in which the model sees it, and
+// its place in the prompt.
 //
-// What a picture costs is known by its file's head, so that a prompt without room is refused before anything is
-// decoded. Immutable but for the memory that decoding takes at once; any thread.
+// The tokens of a picture are known from the head of its file, so that a prompt without room is refused before anything
+// is decoded. Immutable, apart from a count of the memory that decoding takes; any thread.
 #pragma once
 
 #include <array>
@@ -22,13 +22,13 @@
 
 namespace octavo {
 
-/// How a model sees pictures: what its encoder's file, its vocabulary and the options say.
+/// How a model sees pictures, as its encoder's file, its vocabulary and the options say.
 struct PictureRules {
   const PictureFamily* family = nullptr;
   PictureGeometry geometry = {};
-  TokenId placeholder = -1;            // the token that stands for a row
-  int min_tokens = 0, max_tokens = 0;  // of a picture that asks for none
-  bool turns_by_grid = false;          // SequenceGiven's
+  TokenId placeholder = -1;            // the token that stands for a row of a picture
+  int min_tokens = 0, max_tokens = 0;  // for a picture that asks for no number of tokens
+  bool turns_by_grid = false;          // see SequenceGiven
   PictureBounds bounds = {};
   std::string encoder_hash = {};
 };
@@ -49,12 +49,12 @@ class PromptPictures {
     PictureHeader header = {};
     PictureTile tile = {};
   };
-  /// The pictures of a prompt in their order, by their heads. Errors name the picture.
+  /// Measures the pictures of a prompt in their order, by the heads of their files. Errors name the picture.
   Result<std::vector<Measured>> measure(std::span<const PictureInput* const> pictures) const;
-  /// Puts a picture's placeholders in the place of each single one in the prompt. Errors: the prompt has places for
-  /// another number of pictures; it has more than `max_tokens` then, if that is not 0.
+  /// Replaces each placeholder in the prompt by those of all tokens of its picture. Errors: the prompt has placeholders
+  /// for another number of pictures; it has more than `max_tokens` then, if that is not 0.
   Result<void> expand(std::span<const Measured> pictures, std::size_t max_tokens, ChatPrompt& prompt) const;
-  /// Decodes the pictures of an expanded prompt. Errors name the picture; a stop of `work`.
+  /// Decodes the pictures of an expanded prompt. Errors name the picture, or are a stop of `work`.
   Result<void> decode(std::span<const Measured> pictures, RequestWork* work, ChatPrompt& prompt) const;
 
  private:
@@ -65,7 +65,7 @@ class PromptPictures {
   const PictureRules rules_;
   mutable std::mutex mutex_;
   mutable std::condition_variable has_room_;
-  mutable std::size_t decode_bytes_ = 0;  // that are taken now
+  mutable std::size_t decode_bytes_ = 0;  // the bytes that are taken now
 };
 
 }  // namespace octavo

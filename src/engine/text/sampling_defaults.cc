@@ -21,7 +21,7 @@ Result<std::optional<float>> read_float(const ModelSource& source, std::string_v
   return value;
 }
 
-/// llama.cpp writes an int32; what is below 0 counts as -1.
+/// Reads an integer. llama.cpp writes an int32; a negative one counts as -1.
 Result<std::optional<int>> read_int(const ModelSource& source, std::string_view name) {
   const std::string key = key_of(name);
   const MetadataValue* value = source.find(key);
@@ -34,14 +34,14 @@ Result<std::optional<int>> read_int(const ModelSource& source, std::string_view 
   return static_cast<int>(number);
 }
 
-/// -1 and 0 keep all tokens.
+/// Reads top_k, where -1 and 0 keep all tokens.
 Result<void> read_top_k(const ModelSource& source, SamplingDefaults& defaults) {
   OCTAVO_TRY(defaults.top_k, read_int(source, "top_k"));
   if (defaults.top_k) defaults.top_k = std::max(*defaults.top_k, 0);
   return {};
 }
 
-/// Reads the repetition penalty, whose window of -1 is all tokens, and of 0 none.
+/// Reads the repetition penalty; a window of -1 is all tokens, one of 0 is none.
 Result<void> read_penalty(const ModelSource& source, SamplingDefaults& defaults) {
   OCTAVO_TRY(defaults.repetition_penalty, read_float(source, "penalty_repeat"));
   OCTAVO_TRY(defaults.penalty_window, read_int(source, "penalty_last_n"));

@@ -1,7 +1,7 @@
-// Rows of floats to int8 (act_pair.h), with the bits of quantize_row() of the CPU's kernels.
+// Quantizing rows of floats to int8 (act_pair.h), with the bits of quantize_row() of the CPU's kernels.
 //
-// The CPU's levels make different bytes of a row with a number that is not finite. Here such a number is never lost:
-// the scale of its block is not finite either.
+// The CPU's levels differ in the bytes that they make of a row with a number that is not finite. Here such a number
+// always shows: the scale of its block is not finite either.
 #pragma once
 
 #include "gpu/kernels/act_pair.h"
@@ -9,20 +9,20 @@
 
 namespace octavo::gpu {
 
-/// The larger of two numbers; a NaN in either is the result, so that it does not get lost.
+/// The larger of two numbers; NaN where either is NaN, so that it shows.
 OCTAVO_GPU_DEVICE float larger(float a, float b) { return a > b || a != a ? a : b; }
 
-/// Eight lanes quantize a block of 32 columns, four values each: columns 4 (lane % 8) and up of block `block` of row
-/// `row`, which lies in `x`, all of the rows. All lanes of a warp call this; those of a block that is not there (`on`)
-/// write nothing.
+/// Quantizes a block of 32 columns by eight lanes, with four values each: columns 4 (lane % 8) and the next three, in
+/// block `block` of row `row` of `x`. All lanes of a warp call this; where `on` is false, there is no such block and
+/// nothing is written.
 OCTAVO_GPU_DEVICE void quantize_four(const float (&v)[4], ActPair* x, int64_t cols, int row, int block, bool on) {
-  float top = 1e-30F;  // of less the inverse would overflow
+  float top = 1e-30F;  // the inverse of less would overflow
   OCTAVO_GPU_UNROLL
   for (int i = 0; i < 4; ++i) top = larger(simt::as_float(simt::as_int(v[i]) & INT32_MAX), top);
   OCTAVO_GPU_UNROLL
   for (int mask = 4; mask > 0; mask /= 2) top = larger(simt::shuffle_xor(top, mask), top);
   const float scale = simt::div(top, 127.0F), inverse = simt::div(127.0F, top);
-  uint32_t word = 0, sum = 0;  // sums of what is not finite wrap
+  uint32_t word = 0, sum = 0;  // sums of numbers that are not finite wrap around
   OCTAVO_GPU_UNROLL
   for (int i = 0; i < 4; ++i) {
     const uint32_t q = (uint32_t)simt::to_int(simt::mul(v[i], inverse));
@@ -45,7 +45,7 @@ OCTAVO_GPU_DEVICE void quantize_four(const float (&v)[4], ActPair* x, int64_t co
 
 }  // namespace octavo::gpu
 
-/// Four columns a thread.
+/// Quantizes rows; each thread takes four columns.
 OCTAVO_GPU_KERNEL(octavo::gpu::kQuantizeThreads, 1) octavo_quantize_rows(octavo::gpu::QuantizeRows a) {
   using namespace octavo;
   const int first = simt::block_x() * gpu::kQuantizeCols + 4 * simt::thread(), row = simt::block_y();

@@ -1,16 +1,17 @@
-// Attention of a few queries over the blocks of one KV head: a softmax a tile of 256 positions, merged in the order of
-// the tiles, with the bits of the processor's kernels (kernels/generic/attention.inl).
+// Attention of a few queries over the blocks of one KV head: one softmax for each tile of 256 positions, merged in the
+// order of the tiles, with the bits of the processor's kernels (kernels/generic/attention.inl).
 //
-// A block of threads has up to kMaxCardQueries queries: the query heads of one KV head in neighbouring rows of a
-// sequence. A thread has a position while scores are made, and a dimension while values are added up. Scores and values
-// of i16 are sums of integers, exact in any order; those of f16 are chains in the order of dimensions and positions.
+// A block of threads has up to kMaxCardQueries queries: query heads of one KV head, in consecutive rows of a sequence.
+// Each thread has one position while scores are computed, and one dimension while values are added up. Scores and
+// values of i16 are sums of integers, exact in any order; those of f16 are chains of additions in the order of
+// dimensions and positions.
 #pragma once
 
 #include "gpu/kernels/kv_layer.h"
 
 namespace octavo::gpu {
 
-/// The positions that a row sees.
+/// The range of positions that a row sees.
 struct Sight {
   int begin, end;
 };
@@ -19,9 +20,9 @@ OCTAVO_GPU_DEVICE Sight sight_of(const AttentionArguments& a, int row) {
   return {a.window > 0 && end > a.window ? end - a.window : 0, end};
 }
 
-/// A query head of a row.
+/// One query: a head of a row.
 struct CardQuery {
-  int row, head;  // among those of the KV head
+  int row, head;  // `head`: among the query heads of the KV head
 };
 OCTAVO_GPU_DEVICE CardQuery query_of(const AttentionEntry& e, int i) {
   return {e.first_row + i / e.num_heads, e.first_head + i % e.num_heads};
@@ -31,7 +32,7 @@ OCTAVO_GPU_DEVICE int64_t head_of(const AttentionArguments& a, const CardQuery& 
   return ((int64_t)q.row * a.kv.num_kv_heads + kv_head) * a.heads_of_kv + q.head;
 }
 
-// Arrays behind an AttentionMemory.
+// The arrays that follow an AttentionMemory.
 template <int N>
 OCTAVO_GPU_DEVICE float* q_of(AttentionMemory<N>& m) {
   return (float*)(&m + 1);
@@ -49,8 +50,8 @@ OCTAVO_GPU_DEVICE float* state_of(AttentionMemory<N>& m, int head_dim, int i) {
   return part_of(m, head_dim, N + i);
 }
 
-/// The value that becomes the largest int16 when values are rounded, `top` the largest of their magnitudes and `sum`
-/// the sum of them: the sum of their products with integers up to kI16Top then stays below 2^31.
+/// The value that rounding maps to the largest int16. `top` is the largest magnitude of the values, `sum` the sum of
+/// the magnitudes: a sum of products with integers up to kI16Top then stays below 2^31.
 template <int Count>
 OCTAVO_GPU_DEVICE float int16_top(float top, float sum) {
   constexpr float kSumTop = (float)((1U << 31) / kI16Top) - (float)Count;
@@ -58,7 +59,7 @@ OCTAVO_GPU_DEVICE float int16_top(float top, float sum) {
   return top > by_sum ? top : by_sum;
 }
 
-/// The sum of |values[0 .. n)| and the largest of them, by a warp.
+/// int16_top() of values[0 .. n), by a warp.
 OCTAVO_GPU_DEVICE float int16_top_of_segment(const float* values, int n, int lanes, int lane) {
   float top = 0.0F, sum = 0.0F;
   for (int d = lane; d < n; d += 32) top = f32_max(f32_abs(values[d]), top);
@@ -66,7 +67,7 @@ OCTAVO_GPU_DEVICE float int16_top_of_segment(const float* values, int n, int lan
   return int16_top<kI16ScaleDims>(largest_of_warp(top), sum_of_lanes(sum, lanes));
 }
 
-/// Queries into shared memory: i16 rounds them to int16, with one factor for all of a query. A warp a query.
+/// Loads queries into shared memory, a warp for each; for i16 rounds them to int16, with one factor for each query.
 template <CardKvType T, int N>
 OCTAVO_GPU_DEVICE void load_queries(const AttentionArguments& a, const AttentionEntry& e, AttentionMemory<N>& m) {
   const int lane = simt::thread() % 32, i = simt::thread() / 32, dim = a.kv.head_dim, count = e.num_rows * e.num_heads;
@@ -112,8 +113,7 @@ OCTAVO_GPU_DEVICE bool view_tile(const AttentionArguments& a, const AttentionEnt
   return end > 0;
 }
 
-/// Calls visit(head, token, k) for positions begin .. end of a tile: `head` of the block where position k lies, as its
-/// token `token`.
+/// Calls visit(head, token, k) for positions k from begin to end of a tile: it is token `token` of `head`.
 template <class Visit>
 OCTAVO_GPU_DEVICE void for_positions(const CardKvLayer& kv, const int32_t* blocks, int tile, int begin, int end,
                                      const Visit& visit) {
@@ -159,7 +159,7 @@ OCTAVO_GPU_DEVICE void scores_of_f16(const CardKvLayer& kv, const CardKvHead& at
   }
 }
 
-/// Scores of the thread's position, and the largest of each query and warp.
+/// Computes the scores of the thread's position, and the largest score of each query and warp.
 template <CardKvType T, int N>
 OCTAVO_GPU_DEVICE void tile_scores(const AttentionArguments& a, const int32_t* blocks, int tile,
                                    AttentionMemory<N>& m) {
@@ -186,8 +186,8 @@ OCTAVO_GPU_DEVICE void tile_scores(const AttentionArguments& a, const int32_t* b
   simt::sync_block();
 }
 
-/// Scores become weights; the largest score and the sum of weights go behind the tile's results. The sum has two parts
-/// of `lanes` lanes, by position.
+/// Turns scores into weights, and writes the largest score and the sum of weights behind the tile's results. The sum is
+/// made of two parts of `lanes` lanes each, by position.
 template <int N>
 OCTAVO_GPU_DEVICE void tile_weights(const AttentionArguments& a, AttentionMemory<N>& m) {
   const int t = simt::thread(), dim = a.kv.head_dim;
@@ -214,8 +214,8 @@ OCTAVO_GPU_DEVICE void tile_weights(const AttentionArguments& a, AttentionMemory
   part[dim + 1] = sum;
 }
 
-/// Weights of query i times the scales of a segment of V, rounded to int16; a warp a query. A position that the query
-/// does not see weighs 0, whatever lies there.
+/// Rounds the weights of each query, times the scales of a segment of V, to int16; one warp for each query. A position
+/// that the query does not see has weight 0, whatever its memory holds.
 template <int N>
 OCTAVO_GPU_DEVICE void round_weights(const AttentionArguments& a, const int32_t* blocks, int tile, int segment,
                                      AttentionMemory<N>& m) {
@@ -236,7 +236,7 @@ OCTAVO_GPU_DEVICE void round_weights(const AttentionArguments& a, const int32_t*
   if (lane == 0) m.scale[i] = simt::mul(largest, 1.0F / (float)kI16One / 32767.0F);
 }
 
-/// Rounded weights times V of one segment. A thread has a dimension and a quarter of the positions.
+/// Adds rounded weights times V of one segment. Each thread has one dimension and a quarter of the positions.
 template <int N>
 OCTAVO_GPU_DEVICE void add_segment(const AttentionArguments& a, const int32_t* blocks, int tile, int segment,
                                    AttentionMemory<N>& m) {
@@ -267,7 +267,7 @@ OCTAVO_GPU_DEVICE void add_segment(const AttentionArguments& a, const int32_t* b
   }
 }
 
-/// The tile's weights times V.
+/// Computes the tile's weights times V.
 template <CardKvType T, int N>
 OCTAVO_GPU_DEVICE void tile_values(const AttentionArguments& a, const int32_t* blocks, int tile,
                                    AttentionMemory<N>& m) {
@@ -293,7 +293,7 @@ OCTAVO_GPU_DEVICE void tile_values(const AttentionArguments& a, const int32_t* b
   simt::sync_block();
 }
 
-/// The factor of a result whose largest score is `distance` <= 0 above the largest of all; 0 if a weight would be 0.
+/// The factor of a result whose largest score differs by `distance` <= 0 from the largest; 0 if it underflows.
 OCTAVO_GPU_DEVICE float merging_weight(float distance) {
   return simt::mul(distance, kLog2E) < kLeastExponent ? 0.0F : f32_exp(distance);
 }
@@ -302,12 +302,12 @@ OCTAVO_GPU_DEVICE float merging_weight(float distance) {
 struct Softmax {
   float max, sum;
 };
-/// The softmax of earlier positions and later ones together, and the factors of the values of both. The first result is
-/// taken as it is.
+/// The softmax of earlier and later positions together, and the factors of both results. The first result is taken as
+/// it is.
 struct Merge {
   Softmax all;
   float earlier, later;
-  bool is_first, is_empty;  // there were no earlier ones; nothing came
+  bool is_first, is_empty;  // there were no earlier positions; there are no later ones
 
   OCTAVO_GPU_DEVICE float of(float before, float behind) const {
     return is_empty ? before : is_first ? behind : simt::fma(behind, later, simt::mul(before, earlier));
@@ -321,7 +321,7 @@ OCTAVO_GPU_DEVICE Merge merge_of(const Softmax& before, const Softmax& behind, b
   return {{max, simt::add(simt::mul(before.sum, a), simt::mul(behind.sum, b))}, a, b, false, false};
 }
 
-/// The factor of a state's values: one over the sum of weights, in which a sink has its share.
+/// The factor of a state's values: 1 over the sum of weights, to which a sink contributes.
 OCTAVO_GPU_DEVICE float output_factor(const Softmax& softmax, const float* sink) {
   if (sink == nullptr) return simt::div(1.0F, softmax.sum);
   const float top = *sink > softmax.max ? *sink : softmax.max;
@@ -329,7 +329,7 @@ OCTAVO_GPU_DEVICE float output_factor(const Softmax& softmax, const float* sink)
   return simt::div(weight, simt::add(simt::mul(softmax.sum, weight), merging_weight(simt::sub(*sink, top))));
 }
 
-/// The tile's results are merged into those of earlier tiles.
+/// Merges the tile's results into those of all earlier tiles.
 template <int N>
 OCTAVO_GPU_DEVICE void merge_tile(int dim, AttentionMemory<N>& m) {
   const int i = simt::thread() / 32, lane = simt::thread() % 32;
@@ -347,15 +347,14 @@ OCTAVO_GPU_DEVICE void merge_tile(int dim, AttentionMemory<N>& m) {
   simt::sync_block();
 }
 
-/// One head's output from its merged state; NaN if no score was above -inf.
+/// Writes one head's output from its merged state; NaN where no score was above -inf.
 OCTAVO_GPU_DEVICE void write_output(const float* state, int dim, bool has_none, const float* sink, float* out,
                                     int lane) {
   const float inverse = has_none ? simt::as_float(0x7FC00000) : output_factor({state[dim], state[dim + 1]}, sink);
   for (int d = lane; d < dim; d += 32) out[d] = has_none ? inverse : simt::mul(state[d], inverse);
 }
 
-/// A block for an entry (x) and a KV head (y). Where there are partials, the entries come once for each tile (x /
-/// num_entries) of those that they see.
+/// Attends for an entry (x) and a KV head (y). With partials, x goes over entries and tiles: x / num_entries is a tile.
 template <CardKvType T, int N>
 OCTAVO_GPU_DEVICE void attend(const AttentionArguments& a) {
   auto& m = *(AttentionMemory<N>*)simt::shared();

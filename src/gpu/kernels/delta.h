@@ -1,8 +1,8 @@
-// A gated delta net (cpu/delta_mixer.h, kernels/generic/delta.inl): convolution and norms, gates, the recurrence, the
-// inputs that are kept, the gated norm of results.
+// A gated delta net (cpu/delta_mixer.h, kernels/generic/delta.inl): convolution and norms, gates, the recurrence,
+// keeping of inputs, the gated norm of results.
 //
-// A column of a state depends on no other one. The rows of a column are four chains of multiply-adds on the processor;
-// here a warp has each.
+// Columns of a state do not depend on each other. On the processor the rows of a column are four chains of
+// multiply-adds; here each chain has a warp.
 #pragma once
 
 #include "base/double_functions.h"
@@ -26,12 +26,12 @@ OCTAVO_GPU_DEVICE float* inputs_of(const DeltaLayer& layer, const DeltaRange& ra
   return state_of(layer, range) + (int64_t)layer.num_value_heads * num_pieces(layer) * layer.key_dim * kDeltaColumns;
 }
 
-/// A channel of a row behind the convolution.
+/// One channel of a row after the convolution.
 OCTAVO_GPU_DEVICE float convolved(const ConvolveHeadsArguments& a, const DeltaRange& range, int row, int channel) {
   const int channels = num_channels(a.layer), history = a.layer.taps - 1, own = row - range.first_row;
   float sum = 0.0F;
   for (int tap = 0; tap <= history; ++tap) {
-    const int at = own - history + tap;  // among the sequence's rows of the step
+    const int at = own - history + tap;  // an index of the sequence's rows in the step
     float x = 0.0F;
     if (at >= 0) {
       x = a.inputs[(int64_t)(range.first_row + at) * channels + channel];
@@ -46,7 +46,7 @@ OCTAVO_GPU_DEVICE float convolved(const ConvolveHeadsArguments& a, const DeltaRa
 OCTAVO_GPU_DEVICE void convolve_heads(const ConvolveHeadsArguments& a) {
   const DeltaLayer& layer = a.layer;
   const int lane = simt::lane(), head = simt::block_x() * kHeadWarps + simt::warp(), row = simt::block_y();
-  const int of_keys = 2 * layer.num_key_heads;  // heads of Q and K
+  const int of_keys = 2 * layer.num_key_heads;  // the heads of Q and of K
   const int index = layer.range_of[row];
   if (index < 0 || head >= of_keys + layer.num_value_heads) return;
   const DeltaRange range = layer.ranges[index];
@@ -76,18 +76,18 @@ OCTAVO_GPU_DEVICE void find_gates(const FindGatesArguments& a) {
   a.gates[2 * i + 1] = simt::to_float(simt::div(1, simt::add(1, portable::exp_of({-(double)a.beta[i], 0}))));
 }
 
-/// A block's part of the delta rule: a piece of a head's state in shared memory, a column a lane, the rows shared out
-/// among the warps.
+/// A block's part of the delta rule: a piece of a head's state in shared memory, one column for each lane, whose rows
+/// are shared out among the warps.
 struct DeltaBlock {
   const DeltaRuleArguments& a;
   const int lane = simt::lane(), part = simt::warp(), key_dim = a.layer.key_dim;
   const int head = simt::block_x() / num_pieces(a.layer);
-  const int column = simt::block_x() % num_pieces(a.layer) * kDeltaColumns + lane;  // of the head
+  const int column = simt::block_x() % num_pieces(a.layer) * kDeltaColumns + lane;  // the column of the head
   float* const state = (float*)simt::shared();                                      // [key_dim][kDeltaColumns]
   float* const k = state + key_dim * kDeltaColumns;                                 // [key_dim]
   float* const q = k + key_dim;                                                     // [key_dim]
   float* const found = q + key_dim;                                                 // [kDeltaParts][kDeltaColumns]
-  float* const out = found + kDeltaThreads;                                         // the same
+  float* const out = found + kDeltaThreads;                                         // [kDeltaParts][kDeltaColumns]
 
   OCTAVO_GPU_DEVICE explicit DeltaBlock(const DeltaRuleArguments& argument) : a(argument) {}
 
@@ -101,7 +101,7 @@ struct DeltaBlock {
   }
 
  private:
-  /// Copies that are all under way at once.
+  /// Copies the piece into shared memory, with all copies begun before any is awaited.
   OCTAVO_GPU_DEVICE void load(const float* piece, bool begins) const {
     for (int i = 4 * simt::thread(); i < key_dim * kDeltaColumns; i += 4 * kDeltaThreads) {
       if (begins) {
@@ -114,7 +114,7 @@ struct DeltaBlock {
     simt::wait_copies<0>();
     simt::sync_block();
   }
-  /// Visits the rows of this warp's part in their order. Nobody else meets them.
+  /// Visits the rows of this warp's part in order. No other warp touches them.
   template <class Visit>
   OCTAVO_GPU_DEVICE void for_rows(const Visit& visit) const {
     const int whole = key_dim / kDeltaParts * kDeltaParts;
@@ -127,7 +127,7 @@ struct DeltaBlock {
     return simt::add(simt::add(parts[lane], parts[32 + lane]), simt::add(parts[64 + lane], parts[96 + lane]));
   }
 
-  /// One token: state = decay state + k (beta (v - decay state^T k))^T, out = state^T q.
+  /// Computes one token: state = decay state + k (beta (v - decay state^T k))^T, out = state^T q.
   OCTAVO_GPU_DEVICE void advance(int row) const {
     const int key_head = head % a.layer.num_key_heads;
     float* const mixed = a.mixed + (int64_t)row * num_channels(a.layer);
@@ -152,7 +152,7 @@ struct DeltaBlock {
       sum = simt::fma(next, q[i], sum);
     });
     out[part * kDeltaColumns + lane] = sum;
-    simt::sync_block();  // all have read V, K and Q
+    simt::sync_block();  // all threads have read V, K and Q
     if (part == 0 && column < a.layer.value_dim) v[column] = sum_of_parts(out);
   }
 };

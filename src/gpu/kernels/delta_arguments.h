@@ -1,30 +1,30 @@
 // Arguments of the kernels of gated delta nets. A plain header: kernels and the host include it. Pointers are addresses
-// of the card. Channels are those of Q, K and V, one behind another.
+// of the card. The channels are those of Q, then of K, then of V.
 #pragma once
 
 #include "gpu/kernels/arguments.h"
 
 namespace octavo::gpu {
 
-/// The rows of a sequence, and its state. Drafted rows are its last ones.
+/// The rows of a sequence, and its state. Drafted rows are the last ones.
 struct DeltaRange {
   int32_t first_row, num_known, num_drafted;
   int32_t state_slot;
-  int32_t begins;      // its state is zeros
-  int32_t first_kept;  // the number of the first drafted row among those that are kept
+  int32_t begins;      // 1: the state is all zeros before these rows
+  int32_t first_kept;  // the index of the first drafted row among all rows that are kept
 };
 
 /// A layer, its states and the rows that go through them.
 struct DeltaLayer {
   const DeltaRange* ranges;  // [ranges]
-  const int32_t* range_of;   // [rows]; below 0: the row is in none
+  const int32_t* range_of;   // [rows]; below 0: the row is in no range
   float* states;             // the state of slot 0 (model/delta_state.h)
-  int64_t stride;            // floats between states of two slots
+  int64_t stride;            // the distance between the states of two slots, in floats
   int num_key_heads, num_value_heads, key_dim, value_dim, taps;
 };
 
-/// Q, K and V of rows behind the convolution, and the norms of the heads of Q and K. A block for kHeadWarps heads (x)
-/// of a row (y); heads are those of Q, of K and of V.
+/// Q, K and V of rows after the convolution, with the heads of Q and K normed. One block for kHeadWarps heads (x) of a
+/// row (y); x goes over the heads of Q, then of K, then of V.
 struct ConvolveHeadsArguments {
   DeltaLayer layer;
   const float* inputs;  // [rows, channels]
@@ -37,19 +37,19 @@ constexpr int convolve_heads_shared(int key_dim, int value_dim) {
   return kHeadWarps * (key_dim > value_dim ? key_dim : value_dim) * (int)sizeof(float);
 }
 
-/// The decay and the beta of each row's heads. A block for kRowThreads of them (x).
+/// The decay and the beta of each head of each row. One block for kRowThreads of them (x).
 struct FindGatesArguments {
-  const float *decay, *beta;              // [rows, num_heads] products
+  const float *decay, *beta;              // [rows, num_heads], results of products
   const float *decay_bias, *decay_scale;  // [num_heads]
   float* gates;                           // [rows, num_heads, 2]
   int count, num_heads;                   // rows times heads
 };
 
-/// The warps of a block of the delta rule: the parts of the CPU's sums over the rows of a state.
+/// The warps and threads of a block of the delta rule. Each warp has one of the CPU's partial sums over a state's rows.
 inline constexpr int kDeltaParts = 4, kDeltaThreads = kDeltaParts * 32;
 
-/// The recurrence over the rows of a range (y), in a piece of a head's state (x), a lane a column. Drafted rows go
-/// through a copy. V becomes the result.
+/// The recurrence over the rows of a range (y), in a piece of a head's state (x), one column for each lane. Drafted
+/// rows change a copy of the state. V is replaced by the result.
 struct DeltaRuleArguments {
   DeltaLayer layer;
   float* mixed;        // [rows, channels]
@@ -59,8 +59,8 @@ constexpr int delta_rule_shared(int key_dim) {
   return (key_dim * (kDeltaColumns + 2) + 2 * kDeltaThreads) * (int)sizeof(float);
 }
 
-/// The convolution's last inputs into the state, and those of drafted rows and their gates to where they are kept. A
-/// block for kRowThreads channels (x) of a range (y).
+/// Writes the convolution's last inputs into the state, and inputs and gates of drafted rows to where they are kept.
+/// One block for kRowThreads channels (x) of a range (y).
 struct KeepInputsArguments {
   DeltaLayer layer;
   const float* inputs;  // [rows, channels]
@@ -69,12 +69,12 @@ struct KeepInputsArguments {
   float* kept_gates;    // [kept rows, num_value_heads, 2]
 };
 
-/// gated = silu(gated) norm(result), head by head. A block for kHeadWarps value heads (x) of a row (y).
+/// gated = silu(gated) norm(result), head by head. One block for kHeadWarps value heads (x) of a row (y).
 struct GateResultsArguments {
-  const float* mixed;        // [batch rows, channels], of which the last ones are the results
+  const float* mixed;        // [batch rows, channels]; the channels of V hold the results
   float* gated;              // [rows, num_heads, head_dim]
   const float* norm;         // [head_dim]
-  const int32_t* batch_row;  // [rows] of the batch; null: row r is r
+  const int32_t* batch_row;  // [rows], the batch's row of each; null: row r is the batch's row r
   float epsilon;
   int num_heads, head_dim, num_channels, lanes;
 };

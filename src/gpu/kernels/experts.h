@@ -1,4 +1,4 @@
-// Mixtures of experts: the choice of rows, its grouping by expert, and what goes around the products of the groups.
+// Mixtures of experts: the choice of experts, the grouping of rows, and the work before and after groups' products.
 #pragma once
 
 #include "base/double_functions.h"
@@ -10,8 +10,8 @@ namespace octavo::gpu {
 
 OCTAVO_GPU_DEVICE bool is_finite(float v) { return f32_abs(v) < simt::as_float(0x7F800000); }
 
-/// The order in which the processor takes scores of which one is not finite: one by one, each behind those that are not
-/// below it. By one thread.
+/// Chooses experts in the order in which the processor takes scores that are not all finite: one by one, each behind
+/// those that are not below it. By one thread.
 OCTAVO_GPU_DEVICE void insert_scores(const float* scores, const ChooseExpertsArguments& a, int32_t* experts) {
   for (int expert = 0, count = 0; expert < a.num_experts; ++expert) {
     const float score = scores[expert];
@@ -22,7 +22,7 @@ OCTAVO_GPU_DEVICE void insert_scores(const float* scores, const ChooseExpertsArg
   }
 }
 
-/// The place of a score among all, of equal ones the lower index first.
+/// The rank of a score among all; of equal ones the lower index goes first.
 OCTAVO_GPU_DEVICE int rank_of(const float* scores, int expert, int num_experts) {
   const float own = scores[expert];
   int rank = 0;
@@ -31,7 +31,7 @@ OCTAVO_GPU_DEVICE int rank_of(const float* scores, int expert, int num_experts) 
 }
 
 OCTAVO_GPU_DEVICE void choose_experts(const ChooseExpertsArguments& a) {
-  auto* const powers = (double*)simt::shared();  // of all experts
+  auto* const powers = (double*)simt::shared();  // one for each expert
   auto* const scores = (float*)(powers + a.num_experts);
   auto* const spoiled = (int32_t*)(scores + a.num_experts);
   const int t = simt::thread(), row = simt::block_x();
@@ -72,7 +72,7 @@ OCTAVO_GPU_DEVICE void choose_experts(const ChooseExpertsArguments& a) {
 
 OCTAVO_GPU_DEVICE int parts_of(int count, int size) { return (count + size - 1) / size; }
 
-/// The sum of `own` of all threads in front of this one. All threads of a block call it; `sums` is room for one of
+/// The sum of `own` over all threads before this one. All threads of a block call it; `sums` has room for one number of
 /// each.
 OCTAVO_GPU_DEVICE int sum_in_front(int own, int* sums) {
   const int t = simt::thread();
@@ -87,9 +87,9 @@ OCTAVO_GPU_DEVICE int sum_in_front(int own, int* sums) {
 }
 
 OCTAVO_GPU_DEVICE void group_choices(const GroupChoicesArguments& a) {
-  auto* const counts = (int*)simt::shared();  // choices of each expert
+  auto* const counts = (int*)simt::shared();  // the choices of each expert
   int* const sums = counts + a.num_experts;
-  int* const tiles = sums + kRowThreads;  // of experts in front of this one; the same of the two below
+  int* const tiles = sums + kRowThreads;  // the tiles of all experts before this one; so are the two below
   int *const items = tiles + 1, *const chosen = tiles + 2;
   const int t = simt::thread(), expert = simt::block_x();
   for (int i = t; i < a.num_experts; i += kRowThreads) counts[i] = 0;
@@ -123,7 +123,7 @@ OCTAVO_GPU_DEVICE void group_choices(const GroupChoicesArguments& a) {
     if (a.experts[i] == expert) a.slots[i] = slot++;
 }
 
-/// Four columns of a slot.
+/// Writes four columns of a slot.
 OCTAVO_GPU_DEVICE void store_four(const float (&v)[4], float* floats, ActPair* int8, int cols, int slot, int column) {
   const bool on = column < cols;
   if (floats != nullptr && on) {

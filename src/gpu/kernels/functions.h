@@ -1,4 +1,4 @@
-// Functions of single floats, with the bits of the processor's kernels: the same text (kernels/generic/functions.inl).
+// Functions of single floats, with the bits of the processor's kernels by a shared source (generic/functions.inl).
 #pragma once
 
 #include "gpu/simt.h"
@@ -7,7 +7,7 @@
 
 namespace octavo::gpu {
 
-// The names of that text's arithmetic over one number; kernels/isa/simd_scalar.h says what each means.
+// The arithmetic that the shared source calls, over single floats; kernels/isa/simd_scalar.h says what each name means.
 using F32 = float;
 using I32 = int;
 OCTAVO_GPU_DEVICE F32 f32_set(float x) { return x; }
@@ -17,7 +17,7 @@ OCTAVO_GPU_DEVICE F32 f32_sub(F32 a, F32 b) { return simt::sub(a, b); }
 OCTAVO_GPU_DEVICE F32 f32_mul(F32 a, F32 b) { return simt::mul(a, b); }
 OCTAVO_GPU_DEVICE F32 f32_div(F32 a, F32 b) { return simt::div(a, b); }
 OCTAVO_GPU_DEVICE F32 f32_fma(F32 a, F32 b, F32 c) { return simt::fma(a, b, c); }
-/// b where either is no number, as the processor's instruction gives it; so is f32_min().
+/// The larger of two floats; b where either is NaN, as in the processor's instruction. f32_min() is like it.
 OCTAVO_GPU_DEVICE F32 f32_max(F32 a, F32 b) { return a > b ? a : b; }
 OCTAVO_GPU_DEVICE F32 f32_min(F32 a, F32 b) { return a < b ? a : b; }
 OCTAVO_GPU_DEVICE F32 f32_abs(F32 a) { return simt::as_float(simt::as_int(a) & 0x7FFFFFFF); }
@@ -40,20 +40,20 @@ OCTAVO_GPU_DEVICE I32 i32_shl(I32 a) {
 
 OCTAVO_GPU_DEVICE float minus_infinity() { return simt::as_float((int)0xFF800000U); }
 
-/// activation(gate, up) of one element; without `is_gated` the activation of `gate` alone.
+/// activation(gate, up) of one element; where `is_gated` is false, the activation of `gate` alone.
 OCTAVO_GPU_DEVICE float activate(Activation activation, float gate, float up, bool is_gated) {
   switch (activation) {
     case Activation::kSilu: return simt::mul(silu(gate), up);
     case Activation::kGeluTanh: return is_gated ? simt::mul(gelu(gate), up) : gelu(gate);
     case Activation::kGelu: return is_gated ? simt::mul(gelu_erf(gate), up) : gelu_erf(gate);
     case Activation::kSquaredRelu: return is_gated ? simt::mul(squared_relu(gate), up) : squared_relu(gate);
-    case Activation::kXielu:  // the processor's (gpu/placement.cc)
+    case Activation::kXielu:  // only the processor computes it (gpu/placement.cc)
     case Activation::kClampedSwiglu: break;
   }
   return clamped_swiglu(gate, up);
 }
 
-/// The sum of lane `t` and the lane `m` away, level by level, over `lanes` lanes: the halves of them are added until
+/// The sum of v over `lanes` lanes, made level by level: the upper half of the lanes is added to the lower half until
 /// one is left, in lane 0. All lanes of a warp call it.
 OCTAVO_GPU_DEVICE float sum_of_lanes(float v, int lanes) {
   for (int m = lanes / 2; m > 0; m /= 2) v = simt::add(v, simt::shuffle_xor(v, m));
@@ -64,11 +64,11 @@ OCTAVO_GPU_DEVICE float largest_of_warp(float v) {
   return v;
 }
 
-/// The sum of squares of a row by one warp: four sums of `lanes` lanes (8 or 16), as the processor's level has them.
-/// All lanes get it.
+/// The sum of squares of a row, by one warp: four sums of `lanes` lanes (8 or 16), as on the processor's level. All
+/// lanes get the result.
 OCTAVO_GPU_DEVICE float sum_of_squares(const float* row, int n, int lanes, int lane) {
   const int chains = 4 * lanes, whole = n / chains * chains;
-  float sums[2] = {0.0F, 0.0F};  // chains `lane` and `lane` + 32, of which 8 lanes have but the first
+  float sums[2] = {0.0F, 0.0F};  // chains `lane` and `lane` + 32; with 8 lanes there is only the first
   for (int k = lane; k < whole; k += chains) sums[0] = simt::fma(row[k], row[k], sums[0]);
   if (chains > 32)
     for (int k = lane + 32; k < whole; k += chains) sums[1] = simt::fma(row[k], row[k], sums[1]);

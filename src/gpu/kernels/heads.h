@@ -1,11 +1,12 @@
-// The heads of Q, K and V behind their products: bias, norm, rotary position; K and V into the cache. A warp a head.
+// The work on heads of Q, K and V after their products: bias, norm, rotary position; K and V go into the cache. A warp
+// for each head.
 #pragma once
 
 #include "gpu/kernels/kv_layer.h"
 
 namespace octavo::gpu {
 
-/// The RMS norm of a head in shared memory, by a warp; `weight` null: 1.
+/// RMS-norms a head in shared memory, by a warp; `weight` null: all weights are 1.
 OCTAVO_GPU_DEVICE void norm_head(float* head, const float* weight, const HeadArguments& a, int lane) {
   simt::sync_warp();
   const float factor = rms_factor(sum_of_squares(head, a.head_dim, a.lanes, lane), a.head_dim, a.epsilon);
@@ -55,7 +56,7 @@ OCTAVO_GPU_DEVICE void gate_attended(const GateAttendedArguments& a) {
   x = simt::mul(sigmoid(gate), x);
 }
 
-/// Up to kI16ScaleDims dimensions as integers with a scale; a warp.
+/// Writes up to kI16ScaleDims dimensions as integers with a scale; by a warp.
 template <class Place>
 OCTAVO_GPU_DEVICE void write_segment(const float* x, int count, uint16_t* scale_out, int lane, const Place& place) {
   float top = 0.0F;

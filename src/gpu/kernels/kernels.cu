@@ -1,2 +1,2 @@
-// All kernels, for clang to compile to PTX.
+// The source of all kernels, which clang compiles to PTX.
 #include "gpu/kernels/all_kernels.h"

@@ -9,10 +9,10 @@ namespace octavo::gpu {
 /// The types of keys and values that the card has kernels for.
 enum class CardKvType : uint8_t { kF16, kI16 };
 
-/// The largest magnitude of an int16 of i16, whose scale may be rounded down.
+/// The largest magnitude of an int16 in i16; it exceeds kI16One because a scale may be rounded down.
 inline constexpr int kI16Top = kI16One + kI16One / 1024;
 
-/// The parts of one head of a block; scales are of i16 alone.
+/// The parts of one head in a block; only i16 has scales.
 struct CardKvHead {
   uint16_t *k, *v, *k_scale, *v_scale;
 };
@@ -26,7 +26,7 @@ OCTAVO_GPU_DEVICE CardKvHead kv_head(const CardKvLayer& kv, int block, int head)
   return {(uint16_t*)base, v, scales, scales + segments_of(kv.head_dim) * kv.block_size};
 }
 
-/// Elements from the beginning of K, or of V, to dimension d of a token.
+/// The offset of dimension d of a token, in elements from the beginning of K, or of V.
 template <CardKvType T>
 OCTAVO_GPU_DEVICE int k_place(const CardKvLayer& kv, int token, int d) {
   if (T == CardKvType::kF16) return d * kv.block_size + token;

@@ -1,9 +1,9 @@
-// Weights of the CPU's panels as an mma wants them, and the floats that its sums become: for each type what
-// src/kernels/generic/ does, in the same order of roundings (docs/kernels.md).
+// Weights from the CPU's panels in the form that an mma instruction reads, and its sums as floats: for each type what
+// src/kernels/generic/ does, with the same order of roundings (docs/kernels.md).
 //
-// A lane 4 g + j has the rows g and g + 8 of a panel (`r`: 0, 1) and the rows 2 j and 2 j + 1 of a row tile (`n`). Sums
-// are exact integers. One below 2^22 becomes a float without a conversion: the sum begins with the bits of a large
-// float, which is taken away in the end.
+// Lane 4 g + j has the rows g and g + 8 of a panel (`r`: 0, 1) and the rows 2 j and 2 j + 1 of a row tile (`n`). Sums
+// are exact integers. A sum below 2^22 becomes a float without a conversion: it begins with the bits of a large float,
+// which is subtracted in the end.
 #pragma once
 
 #include "gpu/kernels/product_arguments.h"
@@ -19,41 +19,41 @@ struct Format {
   static constexpr DType kType = T;
   static constexpr bool kWords = O == ScaleOrder::kWordScales;
   static constexpr bool kPairs = T == DType::kQ4_1;     // integer scales in units of the row
-  static constexpr bool kSixteens = T == DType::kQ6_K;  // 16 weights have a scale
+  static constexpr bool kSixteens = T == DType::kQ6_K;  // each 16 weights have a scale
   static constexpr bool kSharedScales = has_shared_scales(T);
-  /// The sub-blocks of 32 columns.
+  /// The sub-blocks in 32 columns.
   static constexpr int kParts = kSixteens ? 2 : 1;
   static constexpr bool kHasMin = kSharedScales || (kSixteens && kWords);
-  /// The activation blocks of which floats are added up before a scale comes that they share: those of a weight block.
+  /// The activation blocks whose floats are added up before their common scale is applied: those of a weight block.
   static constexpr int kScaledBlocks = kWords ? 8 : T == DType::kQ1_0 ? 4 : 1;
-  /// The number that a byte is above its weight, if it is taken away in integers.
+  /// How much a stored byte exceeds its weight, where that is subtracted from integers.
   static constexpr int kZero = T == DType::kQ8_0                        ? 128
                                : T == DType::kQ4_0 || T == DType::kQ4_1 ? 8
                                : T == DType::kQ5_0                      ? 16
                                : T == DType::kQ1_0                      ? 1
                                : T == DType::kQ6_K && !kWords           ? 32
                                                                         : 0;
-  /// Whether sums begin with kMagic. Integer scales make some too large for it.
+  /// Whether sums begin with kMagic: with integer scales some would be too large for it.
   static constexpr bool kMagicSums = !kPairs && (!kWords || T == DType::kQ4_K);
 };
 
 OCTAVO_GPU_DEVICE uint32_t word_at(const uint8_t* p) { return *(const uint32_t*)p; }
 OCTAVO_GPU_DEVICE float half_at(const uint8_t* p, int i) { return simt::half_to_float(((const uint16_t*)p)[i]); }
-/// a b + c of numbers that wrap: sums of activations that are not finite are any.
+/// a b + c of integers that wrap around: sums of activations that are not finite may have any value.
 OCTAVO_GPU_DEVICE int wrapping_fma(int a, int b, int c) { return (int)((uint32_t)a * (uint32_t)b + (uint32_t)c); }
-/// A float of a byte.
+/// The float of a byte.
 OCTAVO_GPU_DEVICE float byte_to_float(uint32_t byte) {
   return simt::sub(simt::as_float((int)(0x4B000000U | byte)), 8388608.0F);
 }
 
-/// The bytes of weights of block `b` of 32 columns of a slice, rows g and g + 8, quads j and j + 4.
+/// Loads the bytes of weights in block `b` (32 columns) of a slice: rows g and g + 8, quads j and j + 4.
 template <class F>
 OCTAVO_GPU_DEVICE void load_weights(const uint8_t* slice, int b, int g, int j, uint32_t (&a)[4]) {
   constexpr DType kType = F::kType;
   constexpr PackedBlock kBlock = packed_block(kType);
   constexpr uint32_t kNibbles = 0x0F0F0F0F;
-  const int at = 64 * j + 4 * g;  // the place of a quad in planes of 64 bytes
-  // The block's quads: in units of two blocks, of one, and of a block of 256 columns.
+  const int at = 64 * j + 4 * g;  // where a quad is in planes of 64 bytes
+  // Where the block's quads begin: units have two blocks, or one, or a block of 256 columns.
   const int unit_bytes = 2 * (kBlock.quad_bytes + kBlock.scale_bytes);
   const uint8_t* quads = slice + b / 2 * unit_bytes + 64 + b % 2 * kBlock.quad_bytes;
   if constexpr (F::kPairs) quads = slice + b * (kBlock.quad_bytes + kBlock.scale_bytes) + kBlock.scale_bytes;
@@ -92,8 +92,8 @@ OCTAVO_GPU_DEVICE void load_weights(const uint8_t* slice, int b, int g, int j, u
   }
 }
 
-/// Decodes the scales of 256 columns of Q4_K or Q5_K into shared memory, by a warp: a lane has field i of rows 4 r and
-/// up.
+/// Decodes the scales of 256 columns of Q4_K or Q5_K into shared memory, by a warp: each lane has field i of four rows
+/// from 4 r on.
 template <class F>
 OCTAVO_GPU_DEVICE void decode_scales(const uint8_t* slice, uint8_t* out) {
   const int i = simt::lane() / 4, r = simt::lane() % 4;
@@ -113,11 +113,11 @@ OCTAVO_GPU_DEVICE void decode_scales(const uint8_t* slice, uint8_t* out) {
 /// The scales of a block of 32 columns, for rows g and g + 8.
 template <class F>
 struct BlockScales {
-  float scale[F::kParts][2];  // an integer's bits where integers multiply sums
+  float scale[F::kParts][2];  // an integer's bits, where integer scales multiply sums
   float minimum[F::kParts][2];
-  int s[2], eight_t[2];  // where they are pairs
+  int s[2], eight_t[2];  // the scales of kPairs types
 
-  /// Loads those of block b of a slice; `decoded` are its scales in shared memory.
+  /// Loads the scales of block b of a slice; `decoded`: the slice's scales in shared memory, if they are there.
   OCTAVO_GPU_DEVICE void load(const uint8_t* slice, const uint8_t* decoded, int b, int g) {
     OCTAVO_GPU_UNROLL
     for (int r = 0; r < 2; ++r) {
@@ -151,34 +151,34 @@ struct BlockScales {
   }
 };
 
-/// The scale of weight block `block` of a slice, of row g or g + 8, that comes after floats are added up.
+/// The scale of weight block `block` of a slice, for row g or g + 8, which multiplies the added floats.
 template <class F>
 OCTAVO_GPU_DEVICE float block_scale(const uint8_t* slice, int block, int g, int r) {
   if constexpr (F::kWords) return half_at(slice, g + 8 * r);
   return half_at(slice + block / 2 * slice_bytes(F::kType, 256) + block % 2 * 32, g + 8 * r);
 }
 
-/// What a lane has of a block of 32 columns of a row tile.
+/// A lane's part of a block of 32 columns of a row tile.
 template <class F>
 struct ActBlock {
-  uint32_t q[2];         // of row g: columns 4 j and up, 16 + 4 j and up
-  float scale[2];        // of rows 2 j and 2 j + 1, as all below
-  float sum32[2];        // scale times the sum of q
-  int sum[2], first[2];  // the sums of q, of 32 and of the first 16 columns
+  uint32_t q[2];         // row g: four bytes from column 4 j on, and from 16 + 4 j on
+  float scale[2];        // for rows 2 j and 2 j + 1, as all below
+  float sum32[2];        // the scale times the sum of q
+  int sum[2], first[2];  // the sum of q over 32, and over the first 16 columns
 
-  /// The sum of q of part `part`.
+  /// The sum of q over sub-block `part`.
   OCTAVO_GPU_DEVICE int sum_of(int part, int n) const {
     if constexpr (F::kParts == 1) return sum[n];
     return part == 0 ? first[n] : wrapping_fma(first[n], -1, sum[n]);
   }
-  /// The factor of a part's minimum.
+  /// The factor of a sub-block's minimum.
   OCTAVO_GPU_DEVICE float sum_for_minimum(int part, int n) const {
     if constexpr (F::kParts == 1) return sum32[n];
     return simt::mul(scale[n], simt::to_float(sum_of(part, n)));
   }
 };
 
-/// What a lane has of 64 columns. `has_row`: whether row g is there; of one that is not, products do not count.
+/// A lane's part of 64 columns. `has_row`: whether row g exists; where it does not, products are not used.
 template <class F>
 struct ActsOfPair {
   ActBlock<F> block[2];
@@ -210,7 +210,7 @@ struct ActsOfPair {
   }
 };
 
-/// The sums of products of a block of 32 columns, for each part with scales of its own.
+/// The sums of products of a block of 32 columns, one for each part that has a scale of its own.
 template <class F>
 struct BlockSums {
   int dot[F::kParts][4];  // [2 r + n]
@@ -228,7 +228,7 @@ struct BlockSums {
     }
   }
 
-  /// The float to be multiplied by factor_of().
+  /// The float of a part, which factor_of() is to multiply.
   OCTAVO_GPU_DEVICE float value(const BlockScales<F>& scales, const ActBlock<F>& x, int r, int n) const {
     const int i = 2 * r + n;
     if constexpr (F::kPairs) {
@@ -257,7 +257,7 @@ OCTAVO_GPU_DEVICE float factor_of(const BlockScales<F>& scales, const ActBlock<F
   return simt::mul(scales.scale[0][r], x.scale[n]);
 }
 
-/// Begins copies of up to MaxBytes bytes, a multiple of 16, by a warp.
+/// Begins to copy up to MaxBytes bytes, a multiple of 16, by a warp.
 template <int MaxBytes>
 OCTAVO_GPU_DEVICE void copy_by_warp(uint8_t* to, const uint8_t* from, int bytes) {
   constexpr int kAtOnce = 16 * simt::kWarp;
@@ -268,12 +268,12 @@ OCTAVO_GPU_DEVICE void copy_by_warp(uint8_t* to, const uint8_t* from, int bytes)
   }
 }
 
-/// Begins copies of up to Cols columns of a panel of `all` columns, from `first` on, by a warp.
+/// Begins to copy up to Cols columns of a panel of `all` columns, from column `first` on, by a warp.
 template <class F, int Cols>
 OCTAVO_GPU_DEVICE void copy_columns(uint8_t* to, const uint8_t* panel, int64_t all, int64_t first) {
   constexpr PackedBlock kBlock = packed_block(F::kType);
   constexpr int kBytes = slice_bytes(F::kType, Cols);
-  if constexpr (F::kSixteens) {  // units of two blocks, in which all scales come first
+  if constexpr (F::kSixteens) {  // in units of two blocks all scales come first
     const BlockPlace place = place_of_block(F::kType, all / kBlock.block, first / kBlock.block);
     copy_by_warp<kBlock.scale_bytes>(to, panel + place.scales, kBlock.scale_bytes);
     copy_by_warp<kBlock.quad_bytes>(to + kBlock.scale_bytes, panel + place.quads, kBlock.quad_bytes);
@@ -284,7 +284,7 @@ OCTAVO_GPU_DEVICE void copy_columns(uint8_t* to, const uint8_t* panel, int64_t a
   }
 }
 
-/// The unit of a row of a panel of `cols` columns whose scales are integers.
+/// The unit of integer scales of a row, in a panel of `cols` columns.
 OCTAVO_GPU_DEVICE float row_unit(DType type, const uint8_t* panel, int64_t cols, int row) {
   return ((const float*)(panel + place_of_units(type, cols)))[row];
 }

@@ -8,7 +8,7 @@
 
 namespace octavo::gpu {
 
-/// The product of the block's item; it has no rows where there is no item.
+/// The product that this block's item needs; without rows where the item does not exist.
 OCTAVO_GPU_DEVICE ProductOfPanels product_of_item(const ProductOfExperts& a) {
   const ExpertItem item = a.items[simt::block_y()];
   ProductOfPanels m = a.product;
@@ -28,7 +28,7 @@ OCTAVO_GPU_DEVICE ProductOfFloats product_of_item(const FloatProductOfExperts& a
   return m;
 }
 
-// The bodies of the shapes of a block. A block of experts without rows leaves at once.
+// The bodies of kernels, by shape. A block of an item that does not exist returns at once.
 template <DType T, ScaleOrder O, int C, int W>
 OCTAVO_GPU_DEVICE void multiply_rows(const ProductOfPanels& m) {
   BatonWarp<Format<T, O>, C, W>(m).run();

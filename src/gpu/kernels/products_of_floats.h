@@ -1,7 +1,7 @@
-// Products of weights that are floats with rows of floats: each output is one chain of multiply-adds, K ascending.
+// Products of float weights with rows of floats: each output is one chain of multiply-adds, in ascending order of K.
 //
-// A block is a warp, which has two panels, a lane for each of their outputs, and N rows. A card has more outputs to add
-// up than a chain takes to wait for itself.
+// A block is one warp, which has two panels, with one lane for each output, and N rows. A card has so many outputs that
+// it always has other work while a chain waits for itself.
 #pragma once
 
 #include "gpu/kernels/product_arguments.h"
@@ -12,7 +12,7 @@ namespace octavo::gpu {
 template <DType T, int N>
 struct FloatsWarp {
   static constexpr int kElementBytes = packed_block(T).scale_bytes / kPanelRows;
-  static constexpr int kSliceBytes = kFloatCols * kPanelRows * kElementBytes;  // of one panel
+  static constexpr int kSliceBytes = kFloatCols * kPanelRows * kElementBytes;  // bytes of one panel
   static constexpr int kStageBytes = kFloatPanels * kSliceBytes;
 
   const ProductOfFloats& m;
@@ -29,7 +29,7 @@ struct FloatsWarp {
     for (int s = 0; s < kFloatStages - 1; ++s) fetch(s, slices);
     for (int slice = 0; slice < slices; ++slice) {
       simt::wait_copies<kFloatStages - 2>();
-      simt::sync_warp();  // all have what they have copied, and are through with the slice before this
+      simt::sync_warp();  // all lanes have copied, and are done with the slice before this
       fetch(slice + kFloatStages - 1, slices);
       const int64_t first = (int64_t)slice * kFloatCols;
       const uint8_t* const weights = simt::shared() + slice % kFloatStages * kStageBytes + side * kSliceBytes;
@@ -39,7 +39,7 @@ struct FloatsWarp {
   }
 
  private:
-  /// Begins copies of a slice. In place of a panel that is not there the last one is copied, and is not used.
+  /// Begins to copy a slice. A panel that does not exist is replaced by the last one, whose results are then not used.
   OCTAVO_GPU_DEVICE void fetch(int slice, int slices) const {
     if (slice < slices) {
       const int64_t first = (int64_t)slice * kFloatCols * kPanelRows * kElementBytes;

@@ -1,22 +1,22 @@
-// Products of weights with one to eight rows, K in ascending order, though many warps share it.
+// Products of weights with one to eight rows, in ascending order of K, although many warps share K.
 //
-// The warps of a block take the slices of its panels in turn: 256 columns (Q1_0: 1024). Each copies its slices ahead,
-// multiplies, and makes of the sums the floats and factors that the additions want, all by itself. Only the additions
-// wait for each other: a row's sum goes from warp to warp in the order of K, like a baton. So a result has the CPU's
-// bits, and a panel is read by all warps at once.
+// The warps of a block take the slices of its panels in turn, 256 columns each (Q1_0: 1024). A warp copies its slices
+// ahead, multiplies, and turns the sums into the floats and factors that are to be added, independently of other warps.
+// Only the additions wait: a row's sum goes from warp to warp in the order of K, like a baton. So the result has the
+// CPU's bits, and all warps read a panel at once.
 #pragma once
 
 #include "gpu/kernels/product_formats.h"
 
 namespace octavo::gpu {
 
-/// What a lane has of the rows that meet a slice: loaded before the weights are there, if registers have room for it.
+/// A lane's part of the rows for one slice: loaded before the weights arrive, if there are registers enough.
 template <class F>
 struct ActsOfSlice {
   static constexpr int kPairs = baton_cols(F::kType) / kPairCols;
   static constexpr bool kLoadedAhead = kPairs <= 4;
   const ActPair* x;  // the slice's first pair
-  int last;          // the number of the last one that is there
+  int last;          // the number of the last pair that exists
   int g, j;
   bool has_row;
   ActsOfPair<F> ahead[kLoadedAhead ? kPairs : 1];
@@ -34,7 +34,7 @@ struct ActsOfSlice {
   }
 
  private:
-  // In place of a pair that is not there the last one is loaded, of which nothing is added.
+  // A pair that does not exist is replaced by the last one; nothing of it is added.
   OCTAVO_GPU_DEVICE ActsOfPair<F> load(int i) const {
     ActsOfPair<F> loaded;
     loaded.load(x[i < last ? i : last], g, j, has_row);
@@ -42,7 +42,7 @@ struct ActsOfSlice {
   }
 };
 
-/// The additions of a slice to the sums of two rows of the panel and C rows of activations.
+/// What a slice adds to the sums of two rows of the panel and C rows of activations.
 template <class F, int C>
 struct Additions {
   static constexpr int kBlocks = baton_cols(F::kType) / kActBlock, kSteps = kBlocks / F::kScaledBlocks;
@@ -51,7 +51,7 @@ struct Additions {
   float value[kSteps][2][C], factor[kSteps][2][C];
   float minimum[kMinimums][2], sum[kMinimums][C];
 
-  /// Makes them of the slice. `decoded` is room for its scales.
+  /// Computes the additions of a slice. `decoded`: room for its scales.
   OCTAVO_GPU_DEVICE void make(const uint8_t* slice, uint8_t* decoded, const ActsOfSlice<F>& acts) {
     if constexpr (F::kSharedScales) {
       decode_scales<F>(slice, decoded);
@@ -64,7 +64,7 @@ struct Additions {
     } else {
       OCTAVO_GPU_UNROLL
       for (int p = 0; p < kBlocks / 2; ++p) {
-        if constexpr (!ActsOfSlice<F>::kLoadedAhead) simt::sync_warp();  // or all pairs would be loaded at once
+        if constexpr (!ActsOfSlice<F>::kLoadedAhead) simt::sync_warp();  // else all pairs would be loaded at once
         const ActsOfPair<F> pair = acts.pair(p);
         OCTAVO_GPU_UNROLL
         for (int h = 0; h < 2; ++h) {
@@ -76,7 +76,7 @@ struct Additions {
     }
   }
 
-  /// All of it is computed now: compilers like to compute a number where it is used, and there others wait.
+  /// Forces all to be computed here: compilers would move the work to where it is used, and other warps wait there.
   OCTAVO_GPU_DEVICE void finish() {
     constexpr bool kOwnFactors = F::kScaledBlocks == 1 && !F::kPairs && !F::kSixteens;
     OCTAVO_GPU_UNROLL
@@ -153,11 +153,11 @@ struct Additions {
   }
 };
 
-/// A place among the slices of a block's panels, for a warp that takes each W-th of them.
+/// A position among the slices of a block's panels, for a warp that takes every W-th slice.
 template <int W>
 struct SlicePlace {
-  int slices;            // of a panel
-  int at, slice, panel;  // the number among all; the number in a panel, and the panel
+  int slices;            // slices in a panel
+  int at, slice, panel;  // the number among all slices; then the number in the panel, and the panel
 
   OCTAVO_GPU_DEVICE explicit SlicePlace(int of_panel)
       : slices(of_panel), at(simt::warp()), slice(simt::warp()), panel(simt::block_x()) {
@@ -175,13 +175,13 @@ struct SlicePlace {
   }
 };
 
-/// One of the warps of a product of up to eight rows, C of them for a lane.
+/// One warp of a product of up to eight rows; each lane has C of them.
 template <class F, int C, int W>
 struct BatonWarp {
   static constexpr int kCols = baton_cols(F::kType), kStages = kBatonStages, kBytes = slice_bytes(F::kType, kCols);
   const ProductOfPanels& m;
   const size_t bytes_of_panel;
-  const int slices, total;  // of a panel; of the block
+  const int slices, total;  // slices in a panel, and of the block
   uint8_t *ring, *decoded;
   float* baton;  // [kMaxBatonRows][kPanelRows]
   SlicePlace<W> ahead;
@@ -204,8 +204,8 @@ struct BatonWarp {
       const int64_t first = (int64_t)here.slice * kCols;
       const ActsOfSlice<F> acts(m.x + first / kPairCols, act_pairs(m.cols - first) - 1, m.rows);
       simt::wait_copies<kStages - 2>();
-      simt::sync_warp();  // all lanes have the slice, and are through with the one before it and its scales
-      fetch();            // to where that was
+      simt::sync_warp();  // all lanes have the slice, and are done with the one before it
+      fetch();            // into the place of the slice before this
       Additions<F, C> additions;
       additions.make(ring + slot * kBytes, decoded, acts);
       additions.finish();
@@ -238,7 +238,7 @@ struct BatonWarp {
     ahead.next();
     if (++ahead_slot == kStages) ahead_slot = 0;
   }
-  /// The place of a sum in the baton.
+  /// Where a sum is in the baton.
   OCTAVO_GPU_DEVICE static int place_of(int r, int n) {
     return (2 * (simt::lane() % 4) + n) * kPanelRows + simt::lane() / 4 + 8 * r;
   }

@@ -1,11 +1,11 @@
-// Products of weights with many rows: a block has some panels and some row tiles, and all of K, in ascending order.
+// Products of weights with many rows: a block has some panels, some row tiles, and all of K in ascending order.
 #pragma once
 
 #include "gpu/kernels/product_formats.h"
 
 namespace octavo::gpu {
 
-/// One of the warps of a block of shape S.
+/// One warp of a block of shape S.
 template <class F, TileShape S>
 struct TileWarp {
   static constexpr int kCols = tile_cols(F::kType), kPairs = kCols / kPairCols,
@@ -19,8 +19,8 @@ struct TileWarp {
 
   const ProductOfPanels& m;
   const int g = simt::lane() / 4, j = simt::lane() % 4;
-  const int first_panel, first_tile;  // of the block
-  const int warp_panel, warp_tile;    // of the warp, in the block
+  const int first_panel, first_tile;  // the first ones of the block
+  const int warp_panel, warp_tile;    // the first ones of the warp within the block
   Sums acc, part;
 
   OCTAVO_GPU_DEVICE TileWarp(const ProductOfPanels& argument, int tile)
@@ -40,7 +40,7 @@ struct TileWarp {
     for (int slice = 0; slice < slices; ++slice) {
       const uint8_t* const stage = simt::shared() + slice % S.stages * kStageBytes;
       simt::wait_copies<S.stages - 2>();
-      simt::sync_block();  // all have what they have copied, and are through with the slice before this
+      simt::sync_block();  // all threads have copied, and are done with the slice before this
       fetch(slice + S.stages - 1, slices);
       if constexpr (F::kSharedScales) {
         for (int p = simt::warp(); p < S.panels(); p += S.warps())
@@ -60,7 +60,7 @@ struct TileWarp {
   }
   OCTAVO_GPU_DEVICE int num_panels() const { return (int)((m.outputs + kPanelRows - 1) / kPanelRows); }
 
-  /// Begins copies of a slice to its stage. What is not there is copied from the last that is, and is not used.
+  /// Begins to copy a slice to its stage. What does not exist is replaced by the last of its kind, and is not used.
   OCTAVO_GPU_DEVICE void fetch(int slice, int slices) {
     if (slice < slices) {
       uint8_t* const stage = simt::shared() + slice % S.stages * kStageBytes;
@@ -98,7 +98,7 @@ struct TileWarp {
     }
   }
 
-  /// The products of the first `Blocks` of two blocks of 32 columns.
+  /// Computes the products of the first `Blocks` of two blocks of 32 columns.
   template <int Blocks>
   OCTAVO_GPU_DEVICE void multiply_pair(const uint8_t* weights, const uint8_t* decoded, const ActPair* acts, int pair) {
     uint32_t a[kP][Blocks][4];

@@ -6,7 +6,7 @@
 
 namespace octavo::gpu {
 
-/// The norm of `row` in shared memory into `to`, by all threads of a block.
+/// Writes the norm of `row`, which is in shared memory, to `to`; by all threads of a block.
 OCTAVO_GPU_DEVICE void norm_into(const float* row, float* factor, const float* weight, const FinishRowsArguments& a,
                                  float* to) {
   const int t = simt::thread();
@@ -29,7 +29,7 @@ OCTAVO_GPU_DEVICE void finish_rows(const FinishRowsArguments& a) {
     for (int i = t; i < a.width; i += kRowThreads) row[i] = a.bias != nullptr ? simt::add(h[i], a.bias[i]) : h[i];
     if (a.post_norm != nullptr) {
       norm_into(row, factor, a.post_norm, a, h);
-      for (int i = t; i < a.width; i += kRowThreads) row[i] = h[i];  // written by this thread
+      for (int i = t; i < a.width; i += kRowThreads) row[i] = h[i];  // each thread wrote these itself
     }
   }
   for (int i = t; i < a.width; i += kRowThreads) {

@@ -1,4 +1,4 @@
-// Every kernel, once; compiled by each instruction set's unit over its own simd_*.h.
+// Includes every kernel once; each instruction set's unit compiles it over its own simd_*.h.
 #include "kernels/isa/tables.h"
 #include "kernels/packed_layout.h"
 //

@@ -1,6 +1,6 @@
-// Attention of a few queries over the blocks of one KV head: a softmax a tile of fixed positions, merged online
+// Attention of a few queries over the blocks of one KV head: a softmax per tile of fixed positions, merged online
 // (Milakov and Gimelshein 2018; Dao et al. 2022). A decode row, the rows of a chunk and rows of several sequences that
-// share blocks go through the same body.
+// share blocks go through the same code.
 //
 // A query's result depends on its own positions only. Tiles lie at absolute positions and are merged in their order; a
 // tile that a query does not see is no part of its result.
@@ -13,8 +13,8 @@ namespace {
 
 static_assert(kTileTokens % (8 * kLanes) == 0);
 
-/// Scores that a query sees become cap tanh(score / cap); in pairs they count in the query's unit. A function of its
-/// own, so that the loops of models without a cap keep their registers.
+/// Replaces the scores that a query sees by cap tanh(score / cap); in pairs they count in the query's unit. A function
+/// of its own, so that the loops of models without a cap keep their registers.
 template <KvElement E, int N>
 __attribute__((noinline)) void cap_scores(const TileView<N>& view, const Queries<E, N>& q, float cap, Scores<N>& scores,
                                           F32 (&top)[N]) {
@@ -26,22 +26,22 @@ __attribute__((noinline)) void cap_scores(const TileView<N>& view, const Queries
     top[i] = f32_set(kNoScore);
     for (int t = 0; t < count; t += kLanes) {
       const F32 score = f32_load(scores[i] + t), capped = f32_mul(most, f32_tanh(f32_mul(score, part)));
-      const F32 kept = f32_select(f32_less(f32_set(kNoScore), score), capped, score);  // what is masked stays so
+      const F32 kept = f32_select(f32_less(f32_set(kNoScore), score), capped, score);  // masked scores stay masked
       top[i] = f32_max(top[i], kept);
       f32_store(scores[i] + t, kept);
     }
   }
 }
 
-/// A query's result over some positions: o[v_dim], then the largest score and the sum of weights.
+/// A query's result (state) over some positions: o[v_dim], then the largest score and the sum of weights.
 inline float& max_of(float* state, int v_dim) { return state[v_dim]; }
 inline float& sum_of(float* state, int v_dim) { return state[v_dim + 1]; }
 
-/// Vectors of weights that are made side by side, to hide the latency of one.
+/// The number of vectors of weights that are made side by side, to hide the latency of one.
 inline constexpr int kWeightVectors = kLanes == 8 ? 2 : 8;
 
-/// W vectors of scores become weights. Every second one adds to the same sum. A query's sum then has the same bits
-/// however many vectors are made at once, and whichever of them other queries see.
+/// Turns W vectors of scores into weights. Every second vector adds to the same sum, so that a query's sum has the same
+/// bits however many vectors are made at once, and whichever of them other queries see.
 template <int W>
 inline void weigh(float* scores, F32 scale, F32 offset, F32 (&sums)[2]) {
   F32 weights[W];
@@ -55,7 +55,7 @@ inline void weigh(float* scores, F32 scale, F32 offset, F32 (&sums)[2]) {
 }
 
 /// The sum of a query's weights of the positions begin .. end, whole vectors: in two sums of 16 lanes, wherever begin
-/// is. Apart from weigh(), because the loops of that have the level's own lanes.
+/// is. Apart from weigh(), because its loops have the level's own lanes.
 __attribute__((noinline)) float sum_of_weights(const float* weights, int begin, int end) {
   constexpr int kSumLanes = 2 * kWideLanes;
   F32 sums[2][kWideVectors];
@@ -71,11 +71,11 @@ __attribute__((noinline)) float sum_of_weights(const float* weights, int begin, 
   return sum_of_lanes(sums[0]);
 }
 
-/// Lines that are fetched for each query while its weights are made, so that memory does not rest.
+/// The lines that are prefetched for each query while its weights are made, so that memory does not rest.
 inline constexpr int kWeightLines = 8;
 
-/// Scores become weights exp(score - max). They count in units of the query. Sums across lanes are waited for once,
-/// for all queries.
+/// Turns scores into weights exp(score - max); scores count in units of the query. Sums across lanes are waited for
+/// once, for all queries.
 template <KvElement E, int N>
 inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const F32 (&top)[N], Ahead& lines_ahead,
                          Scores<N>& scores, float* const (&part)[N], int v_dim, bool sums_of_16) {
@@ -110,10 +110,10 @@ inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const 
 /// The factor of a result whose largest score is `distance` <= 0 above the largest of all; 0 if a weight would be 0.
 inline float merging_weight(float distance) { return distance * kLog2E < kLeastExponent ? 0.0F : exp_of(distance); }
 
-/// `state` takes in what later positions gave; the first result is taken as it is.
+/// Merges what later positions gave into `state`; the first result is taken as it is.
 inline void merge_into(float* state, const float* part, int v_dim) {
   const float later = part[v_dim];
-  if (later == kNoScore) return;  // the query saw none of those positions
+  if (later == kNoScore) return;  // the query saw none of these positions
   if (max_of(state, v_dim) == kNoScore) {
     __builtin_memcpy(state, part, (size_t)(v_dim + 2) * sizeof(float));
     return;
@@ -133,15 +133,15 @@ inline void merge_into(float* state, const float* part, int v_dim) {
   sum_of(state, v_dim) = sum_of(state, v_dim) * a + part[v_dim + 1] * b;
 }
 
-/// The factor of a state's values: one over the sum of weights, in which a sink has its share.
+/// The factor of a state's values: one over the sum of weights, which includes the sink's weight.
 inline float factor_with_sink(const float* state, int v_dim, float sink) {
   const float max = state[v_dim], top = sink > max ? sink : max;
   const float weight = merging_weight(max - top);
   return weight / (state[v_dim + 1] * weight + merging_weight(sink - top));
 }
 
-/// `sink`: of the query's head; null: none. NaN if no score was above -inf: there is no mean of values then, and
-/// `state` holds somebody else's.
+/// Writes a query's output. `sink`: the sink of the query's head; null: none. The output is NaN if no score was above
+/// -inf: there is no mean of values then, and `state` holds another query's.
 inline void write_output(const float* state, int v_dim, const float* sink, float* out) {
   if (state[v_dim] == kNoScore) {
     for (int d = 0; d < v_dim; ++d) out[d] = __builtin_nanf("");
@@ -153,7 +153,7 @@ inline void write_output(const float* state, int v_dim, const float* sink, float
       [&](int64_t d, int n) { f32_store_n(out + d, f32_mul(f32_load_n(state + d, n), inverse), n); });
 }
 
-/// The positions that the queries see of the tile at `tile`, cut to the item; false if there are none.
+/// Finds the positions that the queries see of the tile at `tile`, cut to the item; false if there are none.
 template <int N>
 inline bool view_tile(const AttentionItem& item, const AttentionQuery* queries, int tile, TileView<N>& view) {
   const int begin = tile > item.begin ? tile : item.begin;
@@ -179,19 +179,19 @@ inline bool view_tile(const AttentionItem& item, const AttentionQuery* queries, 
   return lowest < highest;
 }
 
-/// A tile's positions and where its K and V lie: in the cache, or in a copy whose positions count from the tile.
+/// A tile's positions and the place of its K and V: in the cache, or in a copy whose positions count from the tile.
 struct TileSource {
   KvLayer kv;
-  AttentionItem at;  // blocks, kv_head, begin and end in positions of the source
-  int first = 0;     // what is subtracted from a position
+  AttentionItem at;  // blocks, kv_head, and begin and end as positions of the source
+  int first = 0;     // subtracted from a position to give one of the source
 };
 
-/// The places of the results of queries over one tile.
+/// The places of the results of some queries over one tile.
 struct TileParts {
   float* of[kMaxTileQueries];
 };
 
-/// Results of N queries over one tile, at part.of[i].
+/// Computes the results of N queries over one tile, at part.of[i].
 template <KvElement E, int N>
 void attend_tile(const TileSource& from, const AttentionItem& item, const AttentionQuery* queries, int tile,
                  Ahead& ahead, const TileParts& part) {
@@ -217,8 +217,8 @@ void attend_tile(const TileSource& from, const AttentionItem& item, const Attent
   ahead.fetch_rest();
 }
 
-/// The number of queries that go over a tile side by side, of the `left` ones that have not met it: as many as there
-/// can be, except that
+/// The number of queries that go over a tile side by side, out of the `left` queries that have not yet done so: as many
+/// as possible, except that
 /// - a level may take fewer (kPassQueries);
 /// - two passes are as long as each other, so that each has time for its half of what is fetched;
 /// - with 16 registers five to seven queries of q8_0 are faster in two passes, and three or four beside eight. Queries
@@ -279,13 +279,13 @@ inline TileSource tile_source(const KvLayer& kv, const AttentionItem& item, int 
   return source;
 }
 
-/// Inlined for the reason that `prefetch` is.
+/// Prefetches floats. Inlined for the same reason as prefetch().
 __attribute__((always_inline)) inline void prefetch_floats(const float* floats, size_t count) {
   for (size_t i = 0; i < count; i += 64 / sizeof(float)) prefetch(floats + i);
 }
 
-/// Rows of q, or of the output, that will be needed after the pass at hand. Rows of one head lie far apart, so no
-/// prefetching of the processor's brings them. Inlined for the same reason.
+/// Prefetches rows of q, or of the output, that will be needed after the present pass. Rows of one head lie far apart,
+/// so no hardware prefetcher brings them. Inlined for the same reason.
 template <class Float>
 __attribute__((always_inline)) inline void prefetch_rows(const AttentionQuery* queries, int count,
                                                          Float* AttentionQuery::* row, size_t head, int dim) {
@@ -324,7 +324,7 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
                      : is_first         ? state + at
                                         : parts + at;
       }
-      // Results of earlier tiles have pushed those that will be written out of the caches.
+      // Results of earlier tiles have pushed the lines to be written out of the caches.
       if (partial != nullptr) prefetch_floats(part.of[0], (size_t)count * state_floats);
       const AttentionQuery* queries = item.queries + first;
       const int after = queries_of_pass<E>(left - count);
@@ -350,7 +350,7 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
                    query.out + out_head);
 }
 
-/// attention() with sums of 16 lanes.
+/// Computes attention() with sums of 16 lanes.
 template <KvElement E>
 void attention_of_16(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float* scratch) {
   AttentionItem wide = item;
@@ -358,9 +358,9 @@ void attention_of_16(const KvLayer& kv, const AttentionItem& item, const Attenti
   attention<E>(kv, wide, next, scratch);
 }
 
-// A query's results of different tiles lie so far apart that no prefetching of the processor's brings them. Behind each
-// lies that of the query which is merged next, by this call or mostly by the following one; behind the last, a request
-// for nothing, which does nothing.
+// A query's results of different tiles lie so far apart that no hardware prefetcher brings them. After each lies the
+// result of the query that is merged next, by this call or mostly by the following one; after the last one a prefetch
+// of anything does no harm.
 void merge_tiles(const TileMerge& merge) {
   const size_t state_floats = (size_t)merge.v_dim + 2;
   for (int i = 0; i < merge.num_queries; ++i) {

@@ -17,37 +17,37 @@ inline constexpr float kNoScore = -__builtin_inff();
 template <int N>
 using Scores = float[N][kTileTokens];
 
-/// The positions that N queries see of a tile.
+/// The positions of a tile that N queries see.
 template <int N>
 struct TileView {
-  int begin, end;                // positions of whole vectors around all that any query sees
-  int shared_begin, shared_end;  // positions that all queries see
-  int lo[N], hi[N];              // positions that query i sees; lo == hi: none
+  int begin, end;                // the positions of whole vectors around all that any query sees
+  int shared_begin, shared_end;  // the positions that all queries see
+  int lo[N], hi[N];              // the positions that query i sees; lo == hi: none
 
-  /// Counts positions from `first`, a multiple of kLanes.
+  /// Makes positions count from `first`, a multiple of kLanes.
   void shift(int first) {
     begin -= first, end -= first, shared_begin -= first, shared_end -= first;
     for (int i = 0; i < N; ++i) lo[i] -= first, hi[i] -= first;
   }
 };
 
-/// Vectors of tokens whose scores are summed side by side: enough chains to hide the latency of multiply-add, few
-/// enough for the level's registers. With pairs the queries' dimensions are in registers too.
+/// The number of vectors of tokens whose scores are summed side by side: enough chains to hide the latency of
+/// multiply-add, few enough for the level's registers. With pairs the queries' dimensions are in registers, too.
 template <KvElement E, int N>
 constexpr int score_vectors_at_once() {
   constexpr int kRegisters = kLanes == 8 ? 16 : 32;
   if (kInPairs<E>) return N * 4 <= kRegisters / 2 ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
-  constexpr int kMostSums = kRegisters == 16 ? 12 : 20;  // more, and GCC 12 keeps some of them in memory
+  constexpr int kMostSums = kRegisters == 16 ? 12 : 20;  // with more, GCC 12 keeps some of them in memory
   return N * 4 <= kMostSums ? 4 : N * 2 <= kRegisters / 2 ? 2 : 1;
 }
 
-/// Vectors of 8 lanes come with 16 registers. The sums of three queries fit into them with their operands, in enough
-/// chains to hide a multiply-add's latency. More queries have fewer chains, or sums in memory. Products of pairs are
-/// half as many, and up to eight queries at once are faster.
+/// Whether passes have few queries: levels with vectors of 8 lanes have 16 registers, which hold the sums of three
+/// queries with their operands, in enough chains to hide a multiply-add's latency. More queries would have fewer
+/// chains, or sums in memory. Products of pairs are half as many, and up to eight queries at once are faster.
 template <KvElement E>
 inline constexpr bool kSmallPasses = kLanes == 8 && !kInPairs<E>;
 
-/// The first n elements, the others 0.
+/// Loads the first n elements; the others are 0.
 template <KvElement E>
 inline I16 load_pairs_n(const typename Kv<E>::Element* p, int n) {
   typename Kv<E>::Element elements[2 * kLanes] = {};
@@ -55,22 +55,22 @@ inline I16 load_pairs_n(const typename Kv<E>::Element* p, int n) {
   return Kv<E>::load_pairs(elements);
 }
 
-/// Lines of 4 that are prefetched with products of pairs. The others of q8_0 are prefetched while weights are rounded:
-/// that takes a third of the time, and memory must not rest meanwhile. Integers of i16 have twice the lines, enough of
-/// them with the products.
+/// The number of lines out of every 4 that are prefetched with products of pairs. The others of q8_0 are prefetched
+/// while weights are rounded: that takes a third of the time, and memory must not rest meanwhile. Integers of i16 have
+/// twice the lines, enough of them with the products.
 template <KvElement E>
 inline constexpr int kProductLines = E == KvElement::kQ8_0 ? 3 : 4;
 
-/// The beginnings of T vectors of K.
+/// The addresses of T vectors of K.
 template <class Element, int T>
 struct KVectors {
   const Element* k[T];         // dimension d (in pairs: dimensions 2 d and 2 d + 1) at k + d * stride
-  const uint16_t* k_scale[T];  // in pairs: of segment g at k_scale + g * scale_stride
+  const uint16_t* k_scale[T];  // in pairs: the scale of segment g at k_scale + g * scale_stride
   size_t stride, scale_stride;
 };
 
-/// Fetches as many lines as T vectors of K take up, kProductLines of every 4. One or two queries leave memory no time
-/// for T lines at once: it would drop some.
+/// Prefetches as many lines as T vectors of K take up, kProductLines of every 4. One or two queries leave memory no
+/// time for T lines at once: it would drop some.
 template <KvElement E, int N, int T>
 OCTAVO_KERNEL_PART void fetch_by_pairs(Ahead& ahead, int pair) {
   constexpr int kPairsPerLine = 64 / (2 * kLanes * (int)sizeof(typename Kv<E>::Element));
@@ -81,18 +81,19 @@ OCTAVO_KERNEL_PART void fetch_by_pairs(Ahead& ahead, int pair) {
   }
 }
 
-/// Elements from one query to the next: no power of two, so that their lines do not fall into the same sets of a cache.
+/// The distance from one query to the next in elements: no power of two, so that their lines do not fall into the same
+/// sets of a cache.
 inline constexpr int kQueryStride = kMaxHeadDim + 32;
 
-/// The most that the magnitudes of kCount integers may add up to, so that their products with integers up to kTop stay
-/// below 2^31; and whether 16-bit integers can exceed it.
+/// The largest sum of the magnitudes of kCount integers whose products with integers up to kTop stay below 2^31; below,
+/// whether 16-bit integers can exceed it.
 template <KvElement E, int kCount>
 inline constexpr float kSumTop = (float)((1U << 31) / Kv<E>::kTop) - (float)kCount;  // rounding adds half for each
 template <KvElement E, int kCount>
 inline constexpr bool kSumBounds = kSumTop<E, kCount> < 32767.0F * (float)kCount;
 
-/// The value that becomes the largest int16 when kCount values are rounded, `top` the largest of their magnitudes and
-/// `sum` the sum of them. The sum of their products with integers up to kTop then stays below 2^31.
+/// The value that becomes the largest int16 when kCount values are rounded; `top` is the largest of their magnitudes
+/// and `sum` the sum of them. The sum of their products with integers up to kTop then stays below 2^31.
 template <KvElement E, int kCount>
 inline float int16_top(float top, float sum) {
   if (!kSumBounds<E, kCount>) return top;
@@ -113,7 +114,7 @@ __attribute__((noinline)) float sum_of_magnitudes(const float* values, int n) {
   return sum_of_lanes(sums);
 }
 
-/// N queries side by side: one address for all.
+/// N queries side by side, found from one address.
 template <KvElement E, int N>
 struct Queries {
   float q[N][kQueryStride];
@@ -126,14 +127,14 @@ struct Queries {
   }
 };
 
-/// For elements in pairs: int16, so that scores are sums of integer products. One factor for all of a query: its
-/// largest becomes at most 2^15 - 1, and the magnitudes of a segment add up to no more than 32 bits hold of products
-/// with kTop. The rounding, about 2^-15 of the largest, is below that of K.
+/// N queries for elements in pairs, as int16, so that scores are sums of integer products. Each query has one factor:
+/// its largest value becomes at most 2^15 - 1, and the magnitudes in a segment add up to at most what 32 bits hold of
+/// products with kTop. The rounding error, about 2^-15 of the largest, is below that of K.
 template <KvElement E, int N>
   requires(kInPairs<E>)
 struct Queries<E, N> {
   int16_t q[N][kQueryStride];  // zeros up to a whole segment
-  float unit[N];               // what a score of 1 is worth
+  float unit[N];               // the value of a score of 1
 
   Queries(const float* const (&from)[N], int k_dim, bool sums_of_16) {
     for (int i = 0; i < N; ++i) {
@@ -168,14 +169,14 @@ struct Queries<E, N> {
   }
 };
 
-/// acc + a * b, in a loop over N queries. With as many of them as there can be, GCC 12 runs out of registers unless
-/// told which one to overwrite; with fewer it does better unsaid.
+/// acc + a * b, in a loop over N queries. With the most queries, GCC 12 runs out of registers unless it is told which
+/// one to overwrite; with fewer it does better by itself.
 template <int N>
 OCTAVO_KERNEL_PART F32 add_product(F32 acc, F32 a, F32 b) {
   return N == kMaxTileQueries ? f32_add_product(acc, a, b) : f32_fma(a, b, acc);
 }
 
-/// Keeps such a sum in its register after the loop.
+/// Keeps a sum of add_product() in its register after the loop.
 template <int N>
 OCTAVO_KERNEL_PART void keep_sum(F32& sum) {
   if constexpr (N == kMaxTileQueries) keep_in_register(sum);
@@ -219,9 +220,9 @@ inline void score_vectors(const Queries<E, N>& queries, int k_dim, const KVector
     for (int i = 0; i < N; ++i) s[i][t] = acc[i][t];
 }
 
-/// Adds to s the products of one segment, of `num_pairs` pairs in all: a sum of integers, exact in any order, times the
-/// scale of K. Meanwhile kProductLines of every 4 lines ahead are fetched; round_weights fetches the others. A function
-/// of its own, so that all registers are there for the integers and none for the scores.
+/// Adds the products of one segment, of `num_pairs` pairs in all, to s: a sum of integers, exact in any order, times
+/// the scale of K. Meanwhile kProductLines of every 4 lines ahead are prefetched; round_weights prefetches the others.
+/// A function of its own, so that the integers have all registers and the scores none.
 template <KvElement E, int N, int T>
 __attribute__((noinline)) void add_segment(const Queries<E, N>& queries,
                                            const KVectors<typename Kv<E>::Element, T>& from, int segment, int num_pairs,
@@ -240,7 +241,7 @@ __attribute__((noinline)) void add_segment(const Queries<E, N>& queries,
   }
   Ahead ahead = lines_ahead;
   for (int pair = first; pair < end; ++pair) {
-    I16 q[N];  // one load for all T
+    I16 q[N];  // loaded once for all T
 #pragma GCC unroll 8
     for (int i = 0; i < N; ++i) q[i] = i16_broadcast2(queries.q[i] + 2 * pair);
 #pragma GCC unroll 8
@@ -265,7 +266,7 @@ __attribute__((noinline)) void add_segment(const Queries<E, N>& queries,
   }
 }
 
-/// score_vectors() of pairs of dimensions. s counts in the queries' units.
+/// Computes score_vectors() for pairs of dimensions. s counts in the queries' units.
 template <KvElement E, int N, int T>
   requires(kInPairs<E>)
 inline void score_vectors(const Queries<E, N>& queries, int k_dim, const KVectors<typename Kv<E>::Element, T>& from,
@@ -276,13 +277,13 @@ inline void score_vectors(const Queries<E, N>& queries, int k_dim, const KVector
     add_segment<E, N, T>(queries, from, segment, (k_dim + 1) / 2, ahead, s);
 }
 
-/// Scores of T vectors of tokens from `position`, each vector within one block.
+/// Computes the scores of T vectors of tokens from `position`, each vector within one block.
 template <KvElement E, int N, int T>
 inline void scores_in_blocks(const KvLayer& kv, const AttentionItem& item, const Queries<E, N>& q, int position,
                              Ahead& ahead, F32 (&s)[N][T]) {
   using Element = typename Kv<E>::Element;
   KVectors<Element, T> from;
-  constexpr int kDims = kInPairs<E> ? 2 : 1;  // that lie side by side
+  constexpr int kDims = kInPairs<E> ? 2 : 1;  // the dimensions that lie side by side
   from.scale_stride = (size_t)kv.block_size;
   from.stride = kDims * from.scale_stride;
   int block = position / kv.block_size, token = position % kv.block_size;
@@ -296,7 +297,7 @@ inline void scores_in_blocks(const KvLayer& kv, const AttentionItem& item, const
   score_vectors(q, kv.k_dim, from, ahead, s);
 }
 
-/// K of one token, element by element, into lane `lane` of k[d] (in pairs: of two dimensions).
+/// Puts K of one token, element by element, into lane `lane` of k[d] (in pairs: of two dimensions).
 template <KvElement E>
 inline void gather_k(const KvLayer& kv, const typename Kv<E>::Element* head, int token, int lane,
                      typename Kv<E>::Element* k) {
@@ -312,9 +313,9 @@ inline void gather_k(const KvLayer& kv, const typename Kv<E>::Element* head, int
   }
 }
 
-/// Scores of kLanes tokens whose K is not one vector a dimension, because a block is shorter than that or K lies token
-/// by token. K is gathered first. Tokens outside the item read as zero, without a look at their blocks, which may be
-/// gone; the caller masks them.
+/// Computes the scores of kLanes tokens whose K is not one vector per dimension, because a block is shorter than that
+/// or K lies token by token. K is gathered first. Tokens outside the item read as zero, without a look at their blocks,
+/// which may be gone; the caller masks them.
 template <KvElement E, int N>
 __attribute__((noinline)) void scores_gathered(const KvLayer& kv, const AttentionItem& item, const Queries<E, N>& q,
                                                int position, F32 (&s)[N][1]) {
@@ -355,7 +356,7 @@ inline void store_scores(const TileView<N>& view, int position, const F32 (&s)[N
     }
 }
 
-/// Scores of a tile; top[i] holds query i's largest.
+/// Computes the scores of a tile; top[i] is query i's largest.
 template <KvElement E, int N>
 inline void tile_scores(const KvLayer& kv, const AttentionItem& item, const Queries<E, N>& q, const TileView<N>& view,
                         Ahead& ahead, Scores<N>& scores, F32 (&top)[N]) {

@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-/// Tokens of a block of the copy: the vectors of tokens that score together lie side by side.
+/// The tokens of a block of the copy, in which vectors of tokens that are scored together lie side by side.
 inline constexpr int kCopyBlock = 32;
 inline constexpr int kCopyBlocks = kTileTokens / kCopyBlock;
 inline constexpr int32_t kCopyBlockIds[] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -39,7 +39,7 @@ inline KvLayer copy_layer(int k_dim, int v_dim, float* floats) {
   return copy;
 }
 
-/// K of the kLanes tokens from `position`, [k_dim] vectors kCopyBlock apart. Tokens outside the item become 0.
+/// Copies K of the kLanes tokens from `position`, as [k_dim] vectors kCopyBlock apart. Tokens outside the item are 0.
 template <KvElement E>
 inline void copy_k(const KvLayer& kv, const AttentionItem& item, int position, float* out) {
   using Element = typename Kv<E>::Element;
@@ -82,7 +82,7 @@ __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem&
   }
 }
 
-/// copy_tile() of integers in pairs, from the contiguous layout, where scales lie behind each token's elements.
+/// Does copy_tile() for integers in pairs, from the contiguous layout, where scales follow each token's elements.
 template <KvElement E>
   requires(kInPairs<E>)
 __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem& item, int tile, const KvLayer& copy) {

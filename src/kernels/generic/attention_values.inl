@@ -9,7 +9,7 @@
 namespace octavo {
 namespace {
 
-/// Vectors of dimensions that are summed side by side for N queries; in pairs those that share a scale at most.
+/// The vectors of dimensions that are summed side by side for N queries; in pairs at most those that share a scale.
 template <KvElement E, int N>
 constexpr int value_vectors_at_once() {
   constexpr int most = kLanes == 8 ? (N == 1 ? 8 : N <= 3 ? 4 : N == 4 ? 2 : 1) : (N <= 3 ? 8 : N == 4 ? 4 : 2);
@@ -18,7 +18,7 @@ constexpr int value_vectors_at_once() {
 }
 
 /// Adds weight times V of tokens begin .. end to sums[i][j], t ascending; J vectors of dimensions from d, of the last
-/// of which `lanes` are there (all, if Full). Weight of query i and position p: weights[i][p - first].
+/// of which only `lanes` exist (all, if Full). The weight of query i at position p is weights[i][p - first].
 template <KvElement E, int N, int J, bool Full>
 __attribute__((always_inline)) inline void add_values(const KvLayer& kv, const AttentionItem& item,
                                                       const float (*weights)[kTileTokens], int first, int begin,
@@ -64,7 +64,7 @@ __attribute__((always_inline)) inline void add_values(const KvLayer& kv, const A
     for (int j = 0; j < J; ++j) sums[i][j] = acc[i][j];
 }
 
-/// Adds values for one query, and positions that not all see.
+/// Adds values for a single query, at positions that not all queries see.
 template <KvElement E, int J, bool Full>
 __attribute__((noinline)) void add_values_alone(const KvLayer& kv, const AttentionItem& item, const float* weights,
                                                 int first, int begin, int end, int d, int lanes, F32 (&sums)[J]) {
@@ -73,8 +73,8 @@ __attribute__((noinline)) void add_values_alone(const KvLayer& kv, const Attenti
                             (F32(&)[1][J])sums);
 }
 
-/// J vectors of o from dimension d: weights times V over all that the queries see. Positions that all see share their
-/// loads; each query's others come before and after, in order.
+/// Computes J vectors of o from dimension d: weights times V over all that the queries see. Positions that all see
+/// share their loads; each query's other positions come before and after, in order.
 template <KvElement E, int N, int J, bool Full>
 inline void sum_values(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, const Scores<N>& weights,
                        Ahead& ahead, int d, int lanes, float* const (&o)[N]) {
@@ -101,7 +101,7 @@ inline void sum_values(const KvLayer& kv, const AttentionItem& item, const TileV
   }
 }
 
-/// The dimensions from `begin` to `end` of o, as many vectors at once as there are and fit.
+/// Computes the dimensions from `begin` to `end` of o, as many vectors at once as there are and fit.
 template <KvElement E, int N, int J = value_vectors_at_once<E, N>()>
 inline void sum_dimensions(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
                            const Scores<N>& weights, Ahead& ahead, int begin, int end, float* const (&o)[N]) {
@@ -115,18 +115,18 @@ inline void sum_dimensions(const KvLayer& kv, const AttentionItem& item, const T
   }
 }
 
-/// Weights times the V scales of one segment, as int16, and what one is worth.
+/// The weights times the V scales of one segment, as int16, and the value of 1.
 template <int N>
 struct IntWeights {
-  int16_t w[N][2 * kTileTokens];  // in pairs of tokens; a block of one token has a pair with nothing in it
+  int16_t w[N][2 * kTileTokens];  // in pairs of tokens; for a block of one token half of each pair is empty
   float scale[N];
 };
 
-/// V scales of the tile's tokens; 0 where the item does not see them.
+/// Loads the V scales of the tile's tokens; 0 where the item does not see them.
 template <KvElement E, int N>
 inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, int segment,
                           float* scales) {
-  int block = view.begin / kv.block_size, token = view.begin % kv.block_size - kLanes;  // of the vector before
+  int block = view.begin / kv.block_size, token = view.begin % kv.block_size - kLanes;  // the vector before
   for (int position = view.begin; position < view.end; position += kLanes) {
     for (token += kLanes; token >= kv.block_size; token -= kv.block_size) ++block;
     const bool inside = position >= item.begin && position + kLanes <= item.end;
@@ -145,17 +145,17 @@ inline void load_v_scales(const KvLayer& kv, const AttentionItem& item, const Ti
   }
 }
 
-/// Lines that are prefetched for each vector of tokens while the weights of `count` of `n` queries are rounded: those
-/// that do not go with the products (kProductLines), spread over the queries.
+/// The number of lines that are prefetched for each vector of tokens while the weights of `count` of `n` queries are
+/// rounded: those that are not prefetched with the products (kProductLines), spread over the queries.
 template <KvElement E>
 constexpr int lines_by_weights(int n, int count) {
-  if (kProductLines<E> == 4) return 0;  // all of them do
+  if (kProductLines<E> == 4) return 0;  // all are prefetched with the products
   if (n <= 4) return 2;
   return n == 8 || count < 4 ? 1 : 2;
 }
 
-/// Weights of query i times scales, of kLanes tokens from t. A token that the query does not see weighs 0, whatever its
-/// integers are; its scale is left out by selection.
+/// The weights of query i times scales, for kLanes tokens from t. A token that the query does not see weighs 0,
+/// whatever its integers are; its scale is left out by selection.
 template <int N>
 inline F32 scaled_weight(const TileView<N>& view, const Scores<N>& weights, const float* scales, bool sees_all, int i,
                          int t) {
@@ -180,7 +180,7 @@ __attribute__((noinline)) float sum_of_products(const float* weights, const floa
   return sum_of_lanes(sums);
 }
 
-/// Queries first .. first + C side by side: each waits for the largest of its own.
+/// Rounds the weights of queries first .. first + C side by side: each waits for the largest of its own.
 template <KvElement E, int N, int C>
 inline void round_some_weights(const TileView<N>& view, const Scores<N>& weights, const float* scales, int first,
                                bool sums_of_16, Ahead& lines_ahead, IntWeights<N>& out) {
@@ -238,21 +238,21 @@ inline void round_weights(const TileView<N>& view, const Scores<N>& weights, con
     }
 }
 
-/// Sums that each query and vector of dimensions has, of pairs of tokens in turn: enough chains to hide the latency of
-/// a product.
+/// The number of sums that each query and vector of dimensions has, for pairs of tokens in turn: enough chains to hide
+/// the latency of a product.
 template <int N, int J>
 constexpr int pair_sums_at_once() {
   return N * J >= 8 ? 1 : N * J >= 4 ? 2 : 4;
 }
 
-/// J vectors of o from dimension d: integer sums over pairs of tokens.
+/// Computes J vectors of o from dimension d: integer sums over pairs of tokens.
 template <KvElement E, int N, int J, bool Full>
 inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
                       const IntWeights<N>& weights, Ahead& lines_ahead, int d, int lanes, float* const (&o)[N]) {
   constexpr int kBytes = J * kLanes * 2 * (int)sizeof(typename Kv<E>::Element);
   constexpr int kLines = kBytes >= 64 ? kBytes / 64 : 1, kPairsPerLine = kBytes >= 64 ? 1 : 64 / kBytes;
   const size_t row = 2 * (size_t)kv.v_dim;
-  const int pair_shift = kv.block_size > 1 ? 1 : 0;  // tokens of a pair, as a power of 2
+  const int pair_shift = kv.block_size > 1 ? 1 : 0;  // the tokens of a pair, as a power of 2
   const int end = view.end < item.end ? view.end : item.end;
   constexpr int kSums = pair_sums_at_once<N, J>();
   I32 sums[kSums][N][J];
@@ -301,7 +301,7 @@ inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileVi
     }
 }
 
-/// The dimensions from `begin` to `end` of o, which share scales.
+/// Computes the dimensions from `begin` to `end` of o, which share scales.
 template <KvElement E, int N, int J = value_vectors_at_once<E, N>()>
 inline void sum_pairs_of_segment(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view,
                                  const IntWeights<N>& weights, Ahead& ahead, int begin, int end, float* const (&o)[N]) {
@@ -314,7 +314,7 @@ inline void sum_pairs_of_segment(const KvLayer& kv, const AttentionItem& item, c
   }
 }
 
-/// o[i] = weights of query i times the tile's V.
+/// Computes o[i] = the weights of query i times the tile's V.
 template <KvElement E, int N>
 inline void tile_values(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, const Scores<N>& weights,
                         Ahead& ahead, float* const (&o)[N], bool sums_of_16) {

@@ -1,4 +1,4 @@
-// The scales of a panel's blocks, decoded: as they are met, or once for several row tiles.
+// The decoded scales of a panel's blocks: decoded as they are met, or once for several row tiles.
 #pragma once
 
 #include "kernels/generic/weights.inl"
@@ -15,7 +15,7 @@ struct BlockScales {
 };
 template <DType T>
   requires(has_integer_scales(T))
-struct BlockScales<T> {  // they are read as they are multiplied
+struct BlockScales<T> {  // scales are read as they are multiplied
   void decode(const uint8_t*, int) {}
 };
 template <DType T>
@@ -26,7 +26,7 @@ struct BlockScales<T> {
 
   void decode(const uint8_t* scales, int h) { Weights<T>::scales(scales, h, scale, nullptr); }
 };
-/// Integers for sums of 16 bits, twice in each lane. A zero point is a minimum here: to take it away in integers, too,
+/// Integers for sums of 16 bits, twice in each lane. A zero point is a minimum here: to subtract it in integers, too,
 /// would cost more than its multiply-add.
 template <DType T>
   requires(has_word_scales(T))
@@ -46,13 +46,13 @@ struct BlockScales<T> {
   }
 };
 
-/// The scales of a block at `scales`, of V vectors from vector h on.
+/// Decodes the scales of a block at `scales`, of V vectors from vector h on.
 template <DType T, int V>
 OCTAVO_KERNEL_PART void decode_scales(const WeightStream& s, const uint8_t* scales, int h, BlockScales<T> (&out)[V]) {
   for (int v = 0; v < V; ++v) out[v].decode(scales + (size_t)v * s.next_panel(), h + v * s.kNextVector);
 }
 
-/// Whether several row tiles share a block's decoded scales: where they are more than an f16 or two a row, to be
+/// Whether several row tiles share a block's decoded scales: where a row has more than an f16 or two of them, which are
 /// put together from packed integers.
 template <DType T>
 constexpr bool decodes_scales_once() {
@@ -62,7 +62,7 @@ constexpr bool decodes_scales_once() {
 /// The scales of the blocks of V panels for vector h of their outputs, decoded once for several row tiles.
 template <DType T, int V>
 struct PanelScales {
-  // Bounds what they take of the stack: 66 KiB, of Q6_K with AVX-512.
+  // Bounds the stack: 66 KiB, for Q6_K with AVX-512.
   static constexpr int64_t kMostBlocks = 64 * 256 / packed_block(T).block / V;
   static constexpr int64_t kMostCols = kMostBlocks * packed_block(T).block;
   BlockScales<T> of_block[kMostBlocks][V];

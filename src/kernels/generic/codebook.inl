@@ -1,4 +1,5 @@
-// Blocks of numbers of groups of weights, as nibbles and float scales: a part of a panel at a time, into the caches.
+// Blocks of codebook numbers, one for each group of weights, become nibbles and float scales, a part of a panel at a
+// time, which stays in the caches.
 //
 // A number is looked up in a table of words (tensor/codebooks.h), one for each 8 weights of a row; groups of 4 take two
 // look-ups. What is found lies as nibbles of other types do, but quads 2 l and 2 l + 1 share a vector. The lower three
@@ -15,7 +16,7 @@ namespace {
 
 constexpr bool has_codebook(DType type) { return group_number_bytes(type) > 0; }
 
-/// Bytes that nibbles stand for: `step` times a level plus `zero`, or `zero` less that if the upper bit is set.
+/// The bytes that nibbles stand for: `step` times a level plus `zero`, or `zero` less that if the upper bit is set.
 struct LevelBytes {
   uint8_t bytes[16];
 };
@@ -28,7 +29,7 @@ constexpr LevelBytes signed_levels(const int8_t (&levels)[N], int zero, int part
   }
   return out;
 }
-/// IQ1: 8 times a level plus 1, or less 1 if the upper bit is set.
+/// The bytes of IQ1: 8 times a level plus 1, or less 1 if the upper bit is set.
 constexpr LevelBytes moved_levels(int zero) {
   LevelBytes out{};
   for (int i = 0; i < 16; ++i)
@@ -52,7 +53,7 @@ struct CodebookBlock {
   const uint16_t* halfs(int field) const { return (const uint16_t*)scales + field * kPanelRows; }
 };
 
-/// As Weights<T> of other types say it: bytes, and their sub-blocks.
+/// The traits that Weights<T> gives for other types: bytes, and their sub-blocks.
 template <int SubBlock, int Zero, int MaxByte>
 struct CodebookWeights {
   static constexpr int kSubBlock = SubBlock;
@@ -80,17 +81,17 @@ constexpr DType nibbles_of() {
   return T;
 }
 
-// GroupsOf<T>: kGroups, the table; kLevels; high_bits(b, i, r), bits of number i of row r beyond a byte; signs(b, g,
-// out), the upper bits of the nibbles of the 32 weights g, as packed_layout.h has signs; sc(b, s, r), such that the
-// scale of sub-block s is kFactor d (2 sc + 1).
+// GroupsOf<T> has kGroups, the table; kLevels; high_bits(b, i, r), bits of number i of row r beyond a byte; signs(b, g,
+// out), the upper bits of the nibbles of the 32 weights g, in packed_layout.h's order of signs; sc(b, s, r), such that
+// the scale of sub-block s is kFactor d (2 sc + 1).
 
-/// Signs with the four of them that were left out: each makes the number of signs of its group even.
+/// Adds the four signs that were left out: each makes the number of signs of its group even.
 inline void whole_signs(const uint32_t* packed, uint32_t (&out)[kPanelRows]) {
   for (int r = 0; r < kPanelRows; ++r) {
     const uint32_t known = packed[r] & ~kSignsLeftOut;
     uint32_t odd = known ^ (known >> 16 | known << 16);
     odd ^= odd >> 8 | odd << 24;  // now all bytes are the same
-    odd ^= odd >> 4;              // bit l of each: group l
+    odd ^= odd >> 4;              // bit l of each byte: whether group l is odd
     out[r] = known | (odd & kSignsLeftOut);
   }
 }
@@ -98,7 +99,7 @@ inline void copy_signs(const uint32_t* packed, uint32_t (&out)[kPanelRows]) {
   for (int r = 0; r < kPanelRows; ++r) out[r] = packed[r];
 }
 
-/// sc in the place of signs that are left out.
+/// Types with sc in the place of the signs that are left out.
 template <DType T>
 struct CodebookXxs {
   static constexpr bool kHasHighBits = false;
@@ -124,7 +125,7 @@ struct GroupsOf<DType::kIQ3_XXS> : CodebookXxs<DType::kIQ3_XXS> {
   static constexpr float kFactor = 0.5F;
 };
 
-/// sc in nibbles.
+/// Reads sc from nibbles.
 inline uint32_t nibble_sc(const CodebookBlock& b, int s, int r) {
   return b.scales[32 + s / 2 * kPanelRows + r] >> (s % 2 * 4) & 15;
 }
@@ -171,7 +172,7 @@ struct GroupsOf<DType::kIQ3_S> {
   static uint32_t sc(const CodebookBlock& b, int s, int r) { return nibble_sc(b, s, r); }
 };
 
-// IQ1 has no signs: the upper bit of a nibble says that the weight's eighth is taken away.
+// IQ1 has no signs: the upper bit of a nibble says that an eighth is subtracted from the weight.
 template <>
 struct GroupsOf<DType::kIQ1_S> {
   static constexpr const uint32_t* kGroups = kIq1Groups.words;
@@ -206,20 +207,20 @@ struct GroupsOf<DType::kIQ1_M> {
 /// Some blocks of a panel: nibbles[8 blocks or so][groups of 8 weights], and the scales of sub-blocks.
 template <DType T>
 struct NibblePart {
-  static constexpr int kBlocks = 4;  // 12 KiB at most: they stay in the first-level cache beside the rows they meet
+  static constexpr int kBlocks = 4;  // 12 KiB at most, which stay in the L1 cache beside the rows that they meet
   static constexpr int kSubBlocks = 256 / Weights<T>::kSubBlock;
   alignas(64) uint32_t nibbles[kBlocks * 32][kPanelRows];
   alignas(64) float scales[kBlocks * kSubBlocks][kPanelRows];
 };
 
-/// A word of the table. The compiler must not make gathers of look-ups.
+/// Looks up a word of the table. The compiler must not make gathers of look-ups.
 inline uint32_t look_up(const uint32_t* table, uint32_t number) {
   uint32_t word = table[number];
   asm("" : "+r"(word));
   return word;
 }
 
-/// The words of 16 rows: group i of 8 weights, from numbers of as many bits as they have.
+/// Looks up the words of 16 rows: group i of 8 weights, from numbers with all their bits.
 template <DType T, class Number>
 inline void look_up_rows(const Number* numbers, uint32_t (&out)[kPanelRows]) {
   const uint32_t* const table = GroupsOf<T>::kGroups;
@@ -233,11 +234,11 @@ inline void look_up_rows(const Number* numbers, uint32_t (&out)[kPanelRows]) {
   }
 }
 
-/// The codes of a block's weights.
+/// Looks up the codes of a block's weights.
 template <DType T>
 inline void expand_numbers(const CodebookBlock& b, uint32_t (*out)[kPanelRows]) {
   constexpr int kNumbers = group_number_bytes(T) / kPanelRows, kPerWord = kNumbers / 32;
-  constexpr int kHere = kNumbers / 8;  // of 32 weights
+  constexpr int kHere = kNumbers / 8;  // the numbers of 32 weights
   constexpr int kLines = (packed_block(T).quad_bytes + packed_block(T).scale_bytes + 511) / 512;
   for (int g = 0; g < 8; ++g) {
     for (int line = 0; line < kLines; ++line) prefetch(b.quads + kPrefetchBytes + (g * kLines + line) * 64);
@@ -270,7 +271,7 @@ inline void find_d(const CodebookBlock& b, float (&d)[kPanelRows]) {
   }
 }
 
-/// A block of a panel as nibbles and scales.
+/// Expands a block of a panel into nibbles and scales.
 template <DType T>
 __attribute__((noinline)) void expand_block(const CodebookBlock& b, uint32_t (*nibbles)[kPanelRows],
                                             float (*scales)[kPanelRows]) {
@@ -284,7 +285,7 @@ __attribute__((noinline)) void expand_block(const CodebookBlock& b, uint32_t (*n
   float d[kPanelRows];
   find_d<T>(b, d);
   for (int s = 0; s < NibblePart<nibbles_of<T>()>::kSubBlocks; ++s) {
-    int32_t odd[kPanelRows];  // not as they are read: bytes may be those of the floats, for all the compiler knows
+    int32_t odd[kPanelRows];  // a copy: for all that the compiler knows, bytes that it reads may alias the floats
     for (int r = 0; r < kPanelRows; ++r) odd[r] = (int32_t)(2 * GroupsOf<T>::sc(b, s, r) + 1);
     for (int r = 0; r < kPanelRows; ++r) scales[s][r] = d[r] * (float)odd[r];
   }

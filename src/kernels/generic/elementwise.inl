@@ -24,11 +24,11 @@ inline void for_vectors(int64_t n, Full full, Rest rest) {
   if (i < n) rest(i, (int)(n - i));
 }
 
-/// The lanes of a row's sums where every level has the same bits (docs/portable_bits.md): so many vectors make them up.
+/// The lanes of a row's sums where every level has the same bits (docs/portable_bits.md), and how many vectors make
+/// them up.
 inline constexpr int kWideLanes = 16, kWideVectors = kWideLanes / kLanes;
 
-/// The sum of 16 lanes in V vectors, or of the level's own lanes in one: the halves of them are added until one is
-/// left.
+/// The sum of 16 lanes in V vectors, or of the level's own lanes in one: halves are added until one lane is left.
 template <int V>
 inline float sum_of_lanes(const F32 (&parts)[V]) {
   if constexpr (V == 1) return f32_sum(parts[0]);
@@ -43,8 +43,8 @@ inline float sum_of_lanes(const F32 (&parts)[V]) {
   return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
 }
 
-/// The sum of value(vector, lanes, sum) over a row, in V vectors of lanes, each in four parts: one would wait for
-/// itself.
+/// The sum of value(vector, lanes, sum) over a row, in V vectors of lanes, each with four independent parts, so that
+/// additions need not wait for each other.
 template <int V, class Value>
 inline float sum_of_row(const float* x, int64_t n, Value value) {
   F32 sums[4][V];
@@ -81,7 +81,7 @@ void layer_norm(const float* x, const float* weight, const float* bias, int64_t 
   const F32 middle = f32_set(mean);
   const auto square = [&](F32 v, int count, F32 sum) {
     F32 distance = f32_sub(v, middle);
-    if (count < kLanes) {  // lanes beyond the row are no part of it
+    if (count < kLanes) {  // lanes beyond the row do not count
       float lanes[kLanes];
       f32_store(lanes, distance);
       distance = f32_load_n(lanes, count);

@@ -20,8 +20,8 @@ OCTAVO_FUNCTION F32 f32_exp(F32 x) {
   return f32_select(f32_less(x, f32_set(-87.0F)), f32_zero(), f32_mul(p, power));
 }
 
-/// Softmax weights below 2^kLeastExponent are 0. No sum that holds a 1 can feel them, and times a half, 2^-24 or more,
-/// all others stay normal: a processor takes many times as long over subnormal numbers.
+/// Softmax weights below 2^kLeastExponent are 0. They are too small to change a sum that includes a 1, and the others,
+/// times a half of 2^-24 or more, stay normal numbers: processors are many times slower with subnormal numbers.
 inline constexpr float kLeastExponent = -100.0F;
 inline constexpr float kLog2E = 1.44269504F;
 
@@ -41,8 +41,8 @@ OCTAVO_FUNCTION F32 f32_exp2_of_negative(F32 x) {
   return f32_select(f32_less(f32_set(kLeastExponent), x), power, f32_zero());
 }
 
-/// tanh(u), to 3e-7 of it; for a NaN that NaN. 1 - 2 / (exp(2 u) + 1) alone would lose the digits of a small u, so
-/// there it is the odd polynomial of degree 9 (minimax on [-0.55, 0.55]).
+/// tanh(u) with a relative error of 3e-7; a NaN stays that NaN. 1 - 2 / (exp(2 u) + 1) alone would lose the digits of a
+/// small u, so for it this is the odd polynomial of degree 9 (minimax on [-0.55, 0.55]).
 OCTAVO_FUNCTION F32 f32_tanh(F32 u) {
   const F32 t = f32_mul(u, u);
   F32 p = f32_set(1.64375789e-2F);
@@ -61,7 +61,7 @@ OCTAVO_FUNCTION F32 sigmoid(F32 x) {
 
 OCTAVO_FUNCTION F32 silu(F32 x) { return f32_div(x, f32_add(f32_set(1.0F), f32_exp(f32_sub(f32_zero(), x)))); }
 
-// tanh(u) = 1 - 2 / (exp(2u) + 1); u = sqrt(2 / pi) (x + 0.044715 x^3).
+// gelu by tanh(u) = 1 - 2 / (exp(2u) + 1); u = sqrt(2 / pi) (x + 0.044715 x^3).
 OCTAVO_FUNCTION F32 gelu(F32 x) {
   const F32 cubic = f32_fma(f32_mul(f32_mul(x, x), x), f32_set(0.044715F), x);
   const F32 e = f32_exp(f32_mul(cubic, f32_set(2.0F * 0.79788456F)));
@@ -110,7 +110,7 @@ OCTAVO_FUNCTION F32 xielu(F32 x, F32 above, F32 below, F32 slope, F32 most) {
   return f32_fma(slope, x, f32_select(f32_less(f32_zero(), x), square, curve));
 }
 
-// Comparisons, because what the least of a NaN and a number is differs from level to level.
+// Comparisons are used, because the minimum of a NaN and a number differs from level to level.
 OCTAVO_FUNCTION F32 clamped_swiglu(F32 gate, F32 up) {
   const F32 most = f32_set(kSwigluLimit), least = f32_set(-kSwigluLimit), one = f32_set(1.0F);
   const F32 g = f32_select(f32_less(most, gate), most, gate);

@@ -26,7 +26,7 @@ struct Kv<KvElement::kF16> {
   static F32 load(const Element* p) { return f32_load_f16(p); }
   static F32 load_n(const Element* p, int n) { return f32_load_f16_n(p, n); }
   static void convert(const float* x, int n, Element* out) {
-    // Values beyond the largest half are held there: an infinity would make every later score of the sequence NaN.
+    // Values beyond the largest half become it: an infinity would make every later score of the sequence NaN.
     const F32 top = f32_set(65504.0F), bottom = f32_set(-65504.0F);
     for (int i = 0; i < n; i += kLanes) {
       const int count = n - i < kLanes ? n - i : kLanes;
@@ -50,13 +50,13 @@ struct Kv<KvElement::kBF16> {
   }
 };
 
-/// Elements that are multiplied as integers, never as one float: int16 in pairs, whose sums over a segment of
-/// kScaleDims dimensions are exact.
+/// Traits of elements that are multiplied as integers, never as single floats: int16 in pairs, whose sums over a
+/// segment of kScaleDims dimensions are exact.
 template <>
 struct Kv<KvElement::kQ8_0> {
   using Element = int8_t;
   static constexpr int kScaleDims = kQ8ScaleDims, kTop = 127;
-  static constexpr float kUnit = 1;  // the worth of an element of 1, times its scale
+  static constexpr float kUnit = 1;  // the value of an element of 1, times its scale
   static I16 load_pairs(const Element* p) { return i16_widen(p); }
   /// The scale that is stored for a segment whose largest magnitude is `top`.
   static float scale_of(float top) { return top / (float)kTop; }
@@ -85,7 +85,7 @@ inline float half_value(const uint16_t* half) {
   return lanes[0];
 }
 
-/// The parts of one KV head of a block.
+/// The addresses of the parts of one KV head of a block.
 template <class Element>
 struct KvHead {
   const Element* k;
@@ -108,11 +108,11 @@ inline KvHead<typename Kv<E>::Element> kv_head(const KvLayer& kv, int32_t block,
   }
 }
 
-/// kLanes integers as elements.
+/// Stores kLanes integers as elements.
 inline void store_narrow(int8_t* out, I32 v) { i32_store_i8(out, v); }
 inline void store_narrow(int16_t* out, I32 v) { i32_store_i16(out, v); }
 
-/// Integers of the n <= kScaleDims dimensions at x, and their scale. `out` has room for whole vectors.
+/// Quantizes the n <= kScaleDims dimensions at x to integers and their scale. `out` has room for whole vectors.
 template <KvElement E>
 inline void quantize_segment(const float* x, int n, typename Kv<E>::Element* out, uint16_t* scale) {
   F32 magnitude = f32_zero();
@@ -121,9 +121,9 @@ inline void quantize_segment(const float* x, int n, typename Kv<E>::Element* out
       [&](int64_t i, int count) { magnitude = f32_max(magnitude, f32_abs(f32_load_n(x + i, count))); });
   const float largest = f32_max_of(magnitude), wanted = Kv<E>::scale_of(largest), largest_half = 65504.0F;
   f32_store_f16_n(scale, f32_set(wanted < largest_half ? wanted : largest_half), 1);
-  // A subnormal half may be rounded down by so much that the largest value is out of its reach.
+  // A subnormal half may be rounded down by so much that the largest value cannot be reached.
   if (wanted < largest_half && largest > half_value(scale) * Kv<E>::kUnit * ((float)Kv<E>::kTop + 0.5F)) ++*scale;
-  const float unit = half_value(scale) * Kv<E>::kUnit;  // with the scale as it will be read
+  const float unit = half_value(scale) * Kv<E>::kUnit;  // from the scale as it will be read
   const F32 factor = f32_set(unit > 0 ? 1.0F / unit : 0.0F), top = f32_set((float)Kv<E>::kTop);
   const auto rounded = [&](F32 v) {
     const F32 scaled = f32_mul(v, factor);
@@ -134,7 +134,7 @@ inline void quantize_segment(const float* x, int n, typename Kv<E>::Element* out
       [&](int64_t i, int count) { store_narrow(out + i, rounded(f32_load_n(x + i, count))); });
 }
 
-/// Puts elements first .. first + count of one head of a token where K lies in pairs of dimensions.
+/// Writes elements first .. first + count of one head of a token where K lies in pairs of dimensions.
 template <KvElement E>
 inline void place_k_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>& at, size_t slot, size_t first,
                           size_t count, const typename Kv<E>::Element* k) {
@@ -146,7 +146,7 @@ inline void place_k_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Elemen
   if (i < count) out[i * tokens] = k[i];
 }
 
-/// The same where V lies in pairs of tokens.
+/// Writes them where V lies in pairs of tokens.
 template <KvElement E>
 inline void place_v_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>& at, size_t slot, size_t first,
                           size_t count, const typename Kv<E>::Element* v) {
@@ -167,7 +167,7 @@ inline void quantize_head(const float* x, int dim, const Place& place) {
   }
 }
 
-/// One head of a token in pairs.
+/// Writes one head of a token in pairs.
 template <KvElement E>
 inline void write_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>& at, int token, const float* k,
                         const float* v) {
@@ -183,7 +183,7 @@ inline void write_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>
   });
 }
 
-/// One head of a token of the contiguous layout: elements, then scales.
+/// Writes one head of a token of the contiguous layout: elements, then scales.
 template <KvElement E>
 inline void write_token(int dim, typename Kv<E>::Element* out, const float* x) {
   using Element = typename Kv<E>::Element;
@@ -193,12 +193,12 @@ inline void write_token(int dim, typename Kv<E>::Element* out, const float* x) {
   });
 }
 
-/// One head of a token as floats of some width: K in its order, V by token.
+/// Writes one head of a token as floats of some width: K in its order, V by token.
 template <KvElement E>
 inline void write_floats(const KvLayer& kv, const KvHead<typename Kv<E>::Element>& at, int token, const float* k,
                          const float* v) {
   using Element = typename Kv<E>::Element;
-  constexpr int kPart = 64;  // dimensions converted at a time
+  constexpr int kPart = 64;  // the dimensions that are converted at a time
   const bool by_token = kv.k_order == KOrder::kTokenMajor;
   Element* k_out = (Element*)at.k + (size_t)token * (by_token ? (size_t)kv.token_stride : 1);
   const size_t stride = by_token ? 1 : (size_t)kv.block_size;

@@ -1,4 +1,4 @@
-// Matrix times rows of activations: which tiles the rows of a call make with the panels.
+// Matrix times rows of activations: how the rows of a call make tiles with the panels.
 #pragma once
 
 #include "kernels/generic/matmul_group.inl"
@@ -8,8 +8,8 @@
 namespace octavo {
 namespace {
 
-/// Panels that are met at once where several passes go over them. Low-bit weights need registers for their fields, and
-/// sub-blocks of 16 weights for their sums; floats need no more than memory gives.
+/// The number of panels that are met at once where several passes go over them. Low-bit weights need registers for
+/// their fields, and sub-blocks of 16 weights for their sums; with floats the rate of memory is the limit anyway.
 template <DType T>
 constexpr int panels_at_once() {
   if constexpr (kPanelVectors > 1 || is_low_bit(T) || is_plain_float(T)) {
@@ -19,16 +19,16 @@ constexpr int panels_at_once() {
   }
 }
 
-/// A row tile of R rows that is alone, panel by panel: memory bounds it, which gives most where a thread reads one
-/// stream.
+/// Computes a row tile of R rows that is alone, panel by panel: memory is the limit, and gives most where a thread
+/// reads one stream.
 template <DType T, int R>
 OCTAVO_KERNEL_PART void tile_of_each_panel(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
                                            OutputPlace out, int64_t row) {
   for (int v = 0; v < s.panels; ++v, out.output += kPanelRows) tile<T, R, true>(s.panel_alone(v), w, a, out, row);
 }
 
-/// `tiles` row tiles from row `row`, which share the passes over the panels. With several panels at once there are
-/// registers for a part of a row tile's rows.
+/// Computes `tiles` row tiles from row `row`, which share the passes over the panels. With several panels at once there
+/// are registers for only a part of a row tile's rows.
 template <DType T, bool Decoded, int V>
 OCTAVO_KERNEL_PART void passes(const WeightStream& s, const BlockScales<T> (*decoded)[V], const PackedMatrix& w,
                                const ActivationRows& a, const OutputPlace& out, int64_t row, int64_t tiles) {
@@ -48,11 +48,11 @@ OCTAVO_KERNEL_PART void passes(const WeightStream& s, const BlockScales<T> (*dec
   }
 }
 
-/// Row tiles from which on decoded scales of several panels are read often enough.
+/// The number of row tiles from which on decoded scales of several panels are read often enough.
 constexpr int64_t kMinTilesOfPairs = 4;
 
-/// passes() with scales that are decoded once for all of them; panel by panel where there is no second one, where tiles
-/// are few, and where there is no room for the scales of more.
+/// Does passes() with scales that are decoded once for all of them; panel by panel where there is no second panel,
+/// where tiles are few, and where there is no room for more scales.
 template <DType T, int V>
 OCTAVO_KERNEL_PART void decoded_passes(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
                                        OutputPlace out, int64_t row, int64_t tiles) {
@@ -70,14 +70,14 @@ OCTAVO_KERNEL_PART void decoded_passes(const WeightStream& s, const PackedMatrix
   }
 }
 
-/// Row tiles from which on weights are unpacked for all of them into memory. A mask and a shift, all that a byte takes
-/// of types with one plane and plain scales, are as cheap as the way through memory.
+/// The number of row tiles from which on weights are unpacked for all of them into memory. A mask and a shift, all that
+/// a byte needs in types with one plane and plain scales, are as cheap as the way through memory.
 template <DType T>
 constexpr int64_t min_group_tiles() {
   return T == DType::kQ4_0 || T == DType::kQ4_1 || T == DType::kQ8_0 ? 4 : 2;
 }
 
-/// `tiles` row tiles of kTileRows rows from row `row`. One alone reads ahead in its stream; several share that.
+/// Computes `tiles` row tiles of kTileRows rows from row `row`. One alone reads ahead; several share that.
 template <DType T>
 OCTAVO_KERNEL_PART void whole_tiles(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
                                     const OutputPlace& out, int64_t row, int64_t tiles) {
@@ -101,16 +101,16 @@ OCTAVO_KERNEL_PART void whole_tiles(const WeightStream& s, const PackedMatrix& w
   }
 }
 
-/// whole_tiles() as a function apart, for types whose loops are long. Beside the loops of fewer rows GCC 12 would keep
-/// sums of TQ1_0, and addresses of K-quants, in memory.
+/// Does whole_tiles() as a separate function, for types whose loops are long. Beside the loops of fewer rows GCC 12
+/// would keep sums of TQ1_0, and addresses of K-quants, in memory.
 template <DType T>
 __attribute__((noinline)) void whole_tiles_apart(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
                                                  const OutputPlace& out, int64_t row, int64_t tiles) {
   whole_tiles<T>(s, w, a, out, row, tiles);
 }
 
-/// The row tiles over the vectors from h on of the outputs of a stream's panels, largest first, as act_tiles.h cuts
-/// rows.
+/// Computes the row tiles over the vectors from h on of the outputs of a stream's panels, the largest tiles first, as
+/// act_tiles.h cuts rows.
 template <DType T>
 OCTAVO_KERNEL_PART void panel_pass(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
                                    const OutputPlace& out, int64_t row, int64_t row_end) {
@@ -154,7 +154,7 @@ inline float lane_of(F32 v, int lane) {
   return lanes[lane];
 }
 
-/// Weights of row `lane` of half h, one block of K, into y.
+/// Decodes the weights of row `lane` of half h, one block of K, into y.
 template <DType T>
 inline void decode_block(const uint8_t* quads, const uint8_t* scales, int h, int lane, float* y) {
   using W = Weights<T>;
@@ -175,7 +175,7 @@ inline void decode_block(const uint8_t* quads, const uint8_t* scales, int h, int
   }
 }
 
-/// The same where scales are integers in units of the row.
+/// Does the same where scales are integers in units of the row.
 template <DType T>
 inline void decode_integer_block(const uint8_t* quads, const uint8_t* scales, int h, int lane, float unit, float* y) {
   int16_t pair[2];
@@ -187,7 +187,7 @@ inline void decode_integer_block(const uint8_t* quads, const uint8_t* scales, in
     y[i] = unit * (float)(pair[0] * (bytes[i / kQuad * kRowBytes + i % kQuad] - 8) + 8 * pair[1]);
 }
 
-/// Decodes one row: its panel neighbours are decoded with it and dropped.
+/// Decodes one row; the other rows of its panel vector are decoded with it and dropped.
 template <DType T>
 void decode_row(const PackedMatrix& w, int64_t row, float* y) {
   constexpr PackedBlock kB = packed_block(T);

@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-/// Blocks `first` .. `first + count` of a panel, times rows, for vector h of its outputs.
+/// The product of blocks `first` .. `first + count` of a panel and rows, for vector h of its outputs.
 struct PartProduct {
   const ActivationRows& a;
   const LevelBytes& levels;
@@ -18,7 +18,7 @@ struct PartProduct {
   int64_t ldy, outputs;
 };
 
-/// acc[0][r] += a part's weights times row r's activations.
+/// Computes acc[0][r] += a part's weights times row r's activations.
 template <DType T, int R>
 OCTAVO_KERNEL_PART void dot_part(const NibblePart<T>& part, const PartProduct& p, const ActTile<R>* x,
                                  F32 (&acc)[1][R]) {
@@ -36,7 +36,7 @@ OCTAVO_KERNEL_PART void dot_part(const NibblePart<T>& part, const PartProduct& p
   }
 }
 
-/// Rows row .. row + R.
+/// Computes the rows row .. row + R.
 template <DType T, int R>
 __attribute__((noinline)) void part_tile(const NibblePart<T>& part, const PartProduct& p, int64_t row) {
   const bool whole = p.outputs >= kLanes;
@@ -56,7 +56,7 @@ __attribute__((noinline)) void part_tile(const NibblePart<T>& part, const PartPr
   }
 }
 
-/// The row tiles over a part, largest first, as act_tiles.h cuts rows.
+/// Computes the row tiles over a part, the largest first, as act_tiles.h cuts rows.
 template <DType T>
 inline void part_pass(const NibblePart<T>& part, const PartProduct& p, int64_t row, int64_t row_end) {
   for (; row + kTileRows <= row_end; row += kTileRows) part_tile<T, kTileRows>(part, p, row);
@@ -100,7 +100,7 @@ void matmul_codebook(const PackedMatrix& w, const ActivationRows& a, int64_t pan
   }
 }
 
-/// Decodes one row: its panel neighbours are looked up with it and dropped.
+/// Decodes one row; the other rows of its panel vector are looked up with it and dropped.
 template <DType T>
 void decode_row_codebook(const PackedMatrix& w, int64_t row, float* y) {
   using Form = Weights<nibbles_of<T>()>;

@@ -10,9 +10,9 @@
 namespace octavo {
 namespace {
 
-inline constexpr int kGroupTiles = 16;  // row tiles for which weights are unpacked once, at most
+inline constexpr int kGroupTiles = 16;  // the most row tiles for which weights are unpacked once
 
-/// 32 weights of each of V vectors of outputs, unpacked.
+/// The unpacked 32 weights of each of V vectors of outputs.
 template <DType T, int V>
 struct UnpackedQuads {
   Operand<T> of[8][V];
@@ -23,7 +23,7 @@ struct UnpackedQuads {
   }
 };
 
-/// Consecutive K blocks of V vectors of outputs, unpacked.
+/// The unpacked consecutive K blocks of V vectors of outputs.
 template <DType T, int V>
 struct UnpackedRun {
   static constexpr int kWeights = 256, kActBlocks = packed_block(T).block / kActBlock;
@@ -33,7 +33,7 @@ struct UnpackedRun {
   const uint8_t* scale_bytes[kMostBlocks];
   int blocks;
 
-  /// The blocks of the stream's panel from number `first` of `num_blocks` on, for vectors from h on.
+  /// Unpacks the blocks of the stream's panel from number `first` of `num_blocks` on, for vectors from h on.
   OCTAVO_KERNEL_PART void unpack(const WeightStream& stream, int64_t first, int64_t num_blocks, int h) {
     blocks = num_blocks - first < kMostBlocks ? (int)(num_blocks - first) : kMostBlocks;
     for (int b = 0; b < blocks; ++b) {
@@ -49,8 +49,8 @@ struct UnpackedRun {
   }
 };
 
-/// acc[t] = kLanes outputs of vectors from h on times the rows of row tile t of `tiles`; the first is at `first`, the
-/// next one tile_bytes behind it. The next panels are asked for meanwhile.
+/// Computes acc[t] = kLanes outputs of vectors from h on times the rows of row tile t of `tiles`; the first tile is at
+/// `first`, each next one tile_bytes after it. Meanwhile it asks for the next panels.
 template <DType T, int V>
 OCTAVO_KERNEL_PART NextPanels dot_group(const WeightStream& stream, NextPanels ahead, int64_t cols, int h,
                                         const uint8_t* first, size_t tile_bytes, int tiles, F32 (*acc)[V][kTileRows]) {
@@ -78,7 +78,7 @@ OCTAVO_KERNEL_PART NextPanels dot_group(const WeightStream& stream, NextPanels a
   return ahead;
 }
 
-/// `tiles` row tiles of kTileRows rows from row `row`, in groups of about equal size.
+/// Computes `tiles` row tiles of kTileRows rows from row `row`, in groups of about equal size.
 template <DType T>
 OCTAVO_KERNEL_PART void row_groups(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
                                    const OutputPlace& out, int64_t row, int64_t tiles) {

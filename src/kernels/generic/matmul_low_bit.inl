@@ -1,4 +1,4 @@
-// Matrix products of 1-bit and ternary weights: fields of a byte are met where they lie (docs/kernels_low_bit.md).
+// Products of 1-bit and ternary weights: a byte's fields are multiplied where they lie (docs/kernels_low_bit.md).
 //
 // A byte of a panel holds the fields of 8 (Q1_0), 4 (Q2_0, TQ2_0) or 5 (TQ1_0) quads. Fields are not moved to the
 // bottom of the byte: the sum of (v & (1 << j)) times activation is 2^j times the sum of the selected activations. So a
@@ -19,19 +19,19 @@ template <int R>
 struct LowBitBlock {
   const uint8_t* quads;
   const ActTile<R>* x;
-  const uint8_t* ahead;  // memory to ask for while the block is read
+  const uint8_t* ahead;  // memory to prefetch while the block is read
   bool asks;
 
-  /// Asks for vector `vector` of what lies ahead. Always inlined, as prefetch() is: a call of it would be dropped.
+  /// Prefetches vector `vector` of what lies ahead. Always inlined, like prefetch(): a call of it would be dropped.
   __attribute__((always_inline)) void ask(int vector) const {
     const uint8_t* line = ahead + vector * 64 / kPanelVectors;
-    if (asks && kPanelVectors > 1) prefetch_far(line);  // a whole panel is more than the first-level cache holds
+    if (asks && kPanelVectors > 1) prefetch_far(line);  // a whole panel is more than the L1 cache holds
     if (asks && kPanelVectors == 1) prefetch(line);
   }
   U8 load(int vector) const { return u8_load(quads + vector * 64); }
 };
 
-/// Sums of products of R rows.
+/// The sums of products of R rows.
 template <int R>
 struct LowBitSums {
   I32 start[R];
@@ -45,7 +45,7 @@ struct LowBitSums {
     for (int r = 0; r < R; ++r) sum[r] = keep_chain<R>(add_products(sum[r], w, u8_broadcast4(&x.q[r][quad * kQuad])));
   }
   I32 total(int r) const { return small_sum_end(sum[r], start[r]); }
-  /// Adds what `other` has, times 2^Shift.
+  /// Adds the sums of `other`, times 2^Shift.
   template <int Shift>
   void add_shifted(const LowBitSums& other) {
     for (int r = 0; r < R; ++r) {
@@ -55,7 +55,7 @@ struct LowBitSums {
   }
 };
 
-/// The fields `Mask` of v. If sums do not take any byte, fields of its high half are moved down by 4.
+/// Selects the fields `Mask` of v. If sums do not take any byte, fields in the high half are moved down by 4.
 template <int Mask>
 inline U8 fields(U8 v) {
   if constexpr (kAnyByte || Mask < 16) return u8_mask(v, Mask);
@@ -64,7 +64,7 @@ inline U8 fields(U8 v) {
 /// The shift of sums of fields from bit `bit` on.
 constexpr int field_shift(int bit) { return kAnyByte || bit < 4 ? bit : bit - 4; }
 
-// LowBit<T>::field is weight k of a row of a block whose words of four bytes begin at `word`, 64 bytes apart.
+// LowBit<T>::field is weight k of a row of a block; the row's words of four bytes begin at `word`, 64 bytes apart.
 //
 // LowBit<T>::block calls finish<G>(dot) with the fields that meet each activation block G times the rows; a Q1_0 field
 // is twice the bit. All of it is inlined by name: the unit has outgrown the compiler's budget for that, and a call
@@ -73,8 +73,8 @@ constexpr int field_shift(int bit) { return kAnyByte || bit < 4 ? bit : bit - 4;
 template <DType T>
 struct LowBit;
 
-// Fields 2 G and 2 G + 1, of Bits bits each, of four vectors meet activation block G: those of vector i its quads 2 i
-// and 2 i + 1. The sums of the former are made as large as those of the latter, which lie higher, once.
+// Fields 2 G and 2 G + 1, of Bits bits each, of four vectors meet activation block G: the fields of vector i meet its
+// quads 2 i and 2 i + 1. The sums of the lower field are made as large as those of the higher one, once.
 template <int Bits>
 struct PairedFields {
   static constexpr int kMask = (1 << Bits) - 1;
@@ -86,7 +86,7 @@ struct PairedFields {
     for_constants<4 / Bits>([&]<int G>() {
       constexpr int kLow = 2 * Bits * G, kHigh = kLow + Bits;  // where the fields lie
       LowBitSums<R> low, sum;
-      if constexpr (R <= 2) {  // two chains of sums to a row, or products wait for each other
+      if constexpr (R <= 2) {  // each row has two chains of sums, or products would wait for each other
         for (int i = 0; i < 4; ++i) {
           low.add(fields<(kMask << kLow)>(b.load(i)), b.x[G], 2 * i);
           sum.add(fields<(kMask << kHigh)>(b.load(i)), b.x[G], 2 * i + 1);
@@ -114,8 +114,8 @@ struct LowBit<DType::kQ1_0> : PairedFields<1> {};
 template <>
 struct LowBit<DType::kQ2_0> : PairedFields<2> {};
 
-// Bits 2 (G % 4) and up of eight vectors meet activation block G: those of vector i its quad i. Blocks 4 .. 7 meet the
-// next eight.
+// Bits 2 (G % 4) and up of eight vectors meet activation block G: the bits of vector i meet its quad i. Blocks 4 .. 7
+// meet the next eight vectors.
 template <>
 struct LowBit<DType::kTQ2_0> {
   template <int R, class Finish>
@@ -137,12 +137,12 @@ struct LowBit<DType::kTQ2_0> {
 };
 
 // A byte x is a fraction of 256 in base 3: the next digit is 3 x >> 8, the rest 3 x & 255. Digit G of vectors 0 .. 7
-// meets activation block G < 5, quad i in vector i. Blocks 5, 6 and 7 take two digits each of vectors 8 .. 11, quads i
-// and i + 4 in vector 8 + i. As these have a fifth digit only, quads 4 .. 7 of block 7 are in vector 12.
+// meets activation block G < 5: quad i meets vector i. Blocks 5, 6 and 7 take two digits each of vectors 8 .. 11: quads
+// i and i + 4 meet vector 8 + i. As these have only a fifth digit left, quads 4 .. 7 of block 7 meet vector 12.
 template <>
 struct LowBit<DType::kTQ1_0> {
-  // A digit times 256 is 3 x less the rest. If sums take any byte, two products are less work than finding the digit,
-  // for few rows.
+  // A digit times 256 is 3 x less the rest. If sums take any byte, two products are, for few rows, less work than
+  // finding the digit.
   template <int R>
   static constexpr bool kWithoutDigits = kAnyByte && R <= 2;
 
@@ -150,7 +150,7 @@ struct LowBit<DType::kTQ1_0> {
   struct Sums {
     LowBitSums<R> sum, rest;
 
-    /// Takes a digit from x, which meets quad `quad` of activation block a.
+    /// Takes a digit from x and adds its product with quad `quad` of activation block a.
     void add(U8& x, const ActTile<R>& a, int quad) {
       sum.add(kWithoutDigits<R> ? x : u8_trit(x), a, quad);
       x = u8_triple(x);
@@ -208,7 +208,7 @@ struct LowBit<DType::kTQ1_0> {
   }
 };
 
-/// sum[r] = the block's weights, for a scale of one, times row r.
+/// Computes sum[r] = the block's weights, for a scale of one, times row r.
 template <DType T, int R>
 __attribute__((always_inline)) inline void dot_block(const LowBitBlock<R>& b, F32 (&sum)[R]) {
   LowBit<T>::block(b, [&]<int G>(const I32(&dot)[R]) __attribute__((always_inline)) {
@@ -220,14 +220,14 @@ __attribute__((always_inline)) inline void dot_block(const LowBitBlock<R>& b, F3
   });
 }
 
-/// acc[r] = kLanes outputs of half h of a panel, times row r.
+/// Computes acc[r] = kLanes outputs of half h of a panel, times row r.
 template <DType T, int R, bool Prefetch>
 inline void dot_tile_low_bit(const WeightStream& stream, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
   constexpr bool kAsks =
-      Prefetch && R < kSmallTile;  // four rows are work enough for the processor to look ahead itself
+      Prefetch && R < kSmallTile;  // with four rows there is work enough for the processor to look ahead itself
   const auto ahead_of = [&](const uint8_t* at) { return stream.ahead<kPanelVectors>((size_t)(at - stream.panel), h); };
   for_blocks<T>(stream.panel, cols, [&](const uint8_t*, int b, const uint8_t* quads, const uint8_t* scales) {
-    if (kAsks && b == 0) prefetch(ahead_of(scales));  // the unit's are one line
+    if (kAsks && b == 0) prefetch(ahead_of(scales));  // the unit's scales are one line
     F32 sum[R];
     dot_block<T, R>({quads + h * kRowBytes, x, ahead_of(quads), kAsks}, sum);
     const F32 d = half_field(scales, h);
@@ -236,7 +236,7 @@ inline void dot_tile_low_bit(const WeightStream& stream, int64_t cols, int h, co
   });
 }
 
-/// Weights of row `row` of a panel, one block of K, into y.
+/// Decodes the weights of row `row` of a panel, one block of K, into y.
 template <DType T>
 inline void decode_low_bit_block(const uint8_t* quads, const uint8_t* scales, int row, float* y) {
   float d[kLanes];

@@ -13,6 +13,18 @@
 namespace octavo {
 namespace {
 
+/// The difference between a byte and the weight that it stands for: a power of 2, or 0.
+template <DType T>
+constexpr int byte_offset() {
+  return Weights<T>::kWide ? kWideBias : Weights<T>::kZero;
+}
+template <DType T>
+constexpr int offset_shift() {
+  constexpr int kOffset = byte_offset<T>(), kShift = __builtin_ctz(kOffset == 0 ? 1 : kOffset);
+  static_assert(kOffset == 0 || kOffset == 1 << kShift);
+  return kShift;
+}
+
 /// The start of the sums of products of sub-block `part` of an activation block: weights are bytes less kZero.
 template <DType T, int R>
 inline I32 first_sum(const ActTile<R>& x, int part, int r) {
@@ -20,15 +32,12 @@ inline I32 first_sum(const ActTile<R>& x, int part, int r) {
   if constexpr (has_integer_scales(T)) {
     return i32_set(x.sum_pair[r]);
   } else {
-    constexpr int kOffset = W::kWide ? kWideBias : W::kZero;
-    if constexpr (kOffset == 0) return i32_zero();
-    constexpr int kShift = __builtin_ctz(kOffset == 0 ? 1 : kOffset);
-    static_assert(kOffset == 0 || kOffset == 1 << kShift);
-    return i32_shl<kShift>(i32_set(W::kSubBlock == 32 ? x.minus_sum32[r] : x.minus_sum16[part][r]));
+    if constexpr (byte_offset<T>() == 0) return i32_zero();
+    return i32_shl<offset_shift<T>()>(i32_set(W::kSubBlock == 32 ? x.minus_sum32[r] : x.minus_sum16[part][r]));
   }
 }
 
-/// Bytes of weights as the product of their type takes them.
+/// Bytes of weights in the form that the product of their type takes.
 template <DType T>
 inline auto operand_of(U8 w) {
   if constexpr (Weights<T>::kWide) {
@@ -40,13 +49,13 @@ inline auto operand_of(U8 w) {
 template <DType T>
 using Operand = decltype(operand_of<T>(U8{}));
 
-/// 32 weights of each of some vectors of outputs, `stride` bytes apart: read where they are met, which leaves registers
-/// to the sums.
+/// 32 weights of each of some vectors of outputs, `stride` bytes apart: read where they are multiplied, which leaves
+/// registers for the sums.
 template <DType T>
 struct PackedQuads {
   const uint8_t* first;
   size_t stride;
-  int g;  // the 32 weights' number in their block
+  int g;  // the number of the 32 weights in their block
 
   template <int J>
   Operand<T> quad(int v) const {
@@ -64,9 +73,9 @@ struct LoadedQuads {
   }
 };
 
-/// dot[v][r] = the weights of vector v times row `row` + r, over sub-block `Part` of an activation block. Rows lie in
-/// the inner loop: their sums are independent of each other, and a sum waits for its own last product. Four activations
-/// that meet several vectors are loaded once for them.
+/// Computes dot[v][r] = the weights of vector v times row `row` + r, over sub-block `Part` of an activation block. Rows
+/// lie in the inner loop: their sums are independent of each other, and a sum waits for its own last product. Four
+/// activations that meet several vectors are loaded once for them.
 template <DType T, int Part, int V, int N, int R, class Quads>
 OCTAVO_KERNEL_PART void dot_sub_block(const Quads& weights, const ActTile<R>& x, int row, I32 (&dot)[V][N]) {
   using W = Weights<T>;
@@ -111,6 +120,21 @@ OCTAVO_KERNEL_PART void dot_sub_block(const Quads& weights, const ActTile<R>& x,
   }
 }
 
+/// Returns acc plus the products of 32 weights of one scale with row `row` of x; `dot` is their sum. `minimum` is the
+/// weights' own where the type has one.
+template <DType T, class Rows>
+OCTAVO_KERNEL_PART F32 add_scaled(F32 acc, I32 dot, F32 scale, const F32* minimum, const Rows& x, int row) {
+  acc = f32_fma(i32_to_f32(dot), f32_mul(scale, f32_set(x.scale[row])), acc);
+  if constexpr (Weights<T>::kHasMin) acc = f32_fma(*minimum, f32_set(x.sum32[row]), acc);
+  return acc;
+}
+
+/// add_scaled() for weights whose scale and minimum are a pair of integers, in units of their row.
+template <class Rows>
+OCTAVO_KERNEL_PART F32 add_scaled_pair(F32 acc, I32 dot, I16 scales, const Rows& x, int row) {
+  return f32_fma(i32_to_f32(dot_pairs(i32_zero(), i16_pair_of(dot), scales)), f32_set(x.scale[row]), acc);
+}
+
 /// acc[v][r] += the 32 weights that meet activation block g times row `row` + r's activations. If its halves are
 /// sub-blocks, they are added up before the scale of the activations, common to both, comes in. `scale` and `minimum`
 /// are those of each vector's block.
@@ -119,7 +143,7 @@ OCTAVO_KERNEL_PART void add_act_block(const Quads& weights, const F32* const (&s
                                       const F32* const (&minimum)[V], int g, const ActTile<R>& x, int row,
                                       F32 (&acc)[V][N]) {
   using W = Weights<T>;
-  constexpr int kParts = 32 / W::kSubBlock;  // sub-blocks of the 32
+  constexpr int kParts = 32 / W::kSubBlock;  // the sub-blocks of the 32 weights
   F32 sum[V][N];
   for (int v = 0; v < V; ++v)
     for (int r = 0; r < N; ++r) sum[v][r] = f32_zero();  // GCC 12 for 64-bit ARM reads it before the first part sets it
@@ -129,36 +153,33 @@ OCTAVO_KERNEL_PART void add_act_block(const Quads& weights, const F32* const (&s
     dot_sub_block<T, Part, V, N, R>(weights, x, row, dot);
     for (int r = 0; r < N; ++r) {
       for (int v = 0; v < V; ++v) {
-        const F32 of_rows = f32_set(x.scale[row + r]), products = i32_to_f32(dot[v][r]);
         if constexpr (kParts == 1) {
-          acc[v][r] = f32_fma(products, f32_mul(scale[v][s], of_rows), acc[v][r]);
+          acc[v][r] =
+              add_scaled<T>(acc[v][r], dot[v][r], scale[v][s], W::kHasMin ? minimum[v] + s : nullptr, x, row + r);
         } else {
+          const F32 of_rows = f32_set(x.scale[row + r]), products = i32_to_f32(dot[v][r]);
           sum[v][r] = Part == 0 ? f32_mul(products, scale[v][s]) : f32_fma(products, scale[v][s], sum[v][r]);
           if constexpr (Part == kParts - 1) acc[v][r] = f32_fma(sum[v][r], of_rows, acc[v][r]);
+          if constexpr (W::kHasMin) acc[v][r] = f32_fma(minimum[v][s], f32_set(x.sum16[Part][row + r]), acc[v][r]);
         }
-        if constexpr (W::kHasMin)
-          acc[v][r] =
-              f32_fma(minimum[v][s], f32_set(kParts == 1 ? x.sum32[row + r] : x.sum16[Part][row + r]), acc[v][r]);
       }
     }
   });
 }
 
-/// acc[v][r] += the 32 weights of a block times row `row` + r's activations, in units of the weights' row. The sum of
-/// products of q - 8 and the sum of the activations are one pair of integers, the block's scales another.
+/// Computes acc[v][r] += the 32 weights of a block times row `row` + r's activations, in units of the weights' row. The
+/// sum of products of q - 8 and the sum of the activations are one pair of integers, the block's scales another.
 template <DType T, int V, int N, int R, class Quads>
 OCTAVO_KERNEL_PART void add_pairs(const Quads& weights, const I16 (&scales)[V], const ActTile<R>& x, int row,
                                   F32 (&acc)[V][N]) {
   I32 dot[V][N];
   dot_sub_block<T, 0, V, N, R>(weights, x, row, dot);
   for (int r = 0; r < N; ++r)
-    for (int v = 0; v < V; ++v)
-      acc[v][r] = f32_fma(i32_to_f32(dot_pairs(i32_zero(), i16_pair_of(dot[v][r]), scales[v])),
-                          f32_set(x.scale[row + r]), acc[v][r]);
+    for (int v = 0; v < V; ++v) acc[v][r] = add_scaled_pair(acc[v][r], dot[v][r], scales[v], x, row + r);
 }
 
-/// Asks for portion `part` of `parts` of the lines ahead of the unit at byte `offset` of the panel. Always inlined, as
-/// prefetch() is: a call of it would be dropped.
+/// Asks for portion `part` of `parts` of the lines ahead of the unit at byte `offset` of the panel. Always inlined,
+/// like prefetch(): a call of it would be dropped.
 template <DType T, int R>
 OCTAVO_KERNEL_PART void prefetch_portion(const WeightStream& stream, size_t offset, int h, int part, int parts) {
   constexpr PackedBlock kB = packed_block(T);
@@ -172,7 +193,7 @@ OCTAVO_KERNEL_PART void prefetch_portion(const WeightStream& stream, size_t offs
   }
 }
 
-/// acc[v][r] += 32 weights of vector h + v times row `row` + r of x. `scales` are those of each vector's block.
+/// Computes acc[v][r] += 32 weights of vector h + v times row `row` + r of x. `scales`: of each vector's block.
 template <DType T, int V, int N, int R, class Quads>
 OCTAVO_KERNEL_PART void add_weights(const WeightStream& stream, const Quads& weights, int g, const uint8_t* scale_bytes,
                                     const BlockScales<T> (&scales)[V], int h, const ActTile<R>& x, int row,
@@ -189,8 +210,8 @@ OCTAVO_KERNEL_PART void add_weights(const WeightStream& stream, const Quads& wei
   }
 }
 
-/// acc[v][r] += a K block of weights of vector h + v times row `row` + r of the row tile at x, which goes on to the
-/// next block. quads_of(g) gives the weights that meet activation block g of the block; ask() is called before each.
+/// Computes acc[v][r] += a K block of weights of vector h + v times row `row` + r of the row tile at x, which advances
+/// to the next block. quads_of(g) gives the weights for activation block g, and ask() is called before each.
 template <DType T, int V, int N, int R, class QuadsOf, class Ask>
 OCTAVO_KERNEL_PART void add_block(const WeightStream& stream, const QuadsOf& quads_of, const uint8_t* scale_bytes,
                                   const BlockScales<T> (&scales)[V], int h, const ActTile<R>*& x, int row,
@@ -214,14 +235,14 @@ OCTAVO_KERNEL_PART void add_block(const WeightStream& stream, const QuadsOf& qua
   }
 }
 
-/// The quads of a panel's block, from vector h on: for add_block().
+/// The quads of a panel's block from vector h on, for add_block().
 template <DType T>
 OCTAVO_KERNEL_PART auto packed_quads(const WeightStream& stream, const uint8_t* quads, int h) {
   return [first = quads + h * kRowBytes, stride = stream.next_quads()](int g)
              __attribute__((always_inline)) { return PackedQuads<T>{first, stride, g}; };
 }
 
-/// acc[v][r] = kLanes outputs of vector h + v, times row r of a row tile that is alone.
+/// Computes acc[v][r] = kLanes outputs of vector h + v, times row r of a row tile that is alone.
 template <DType T, int V, int R>
 OCTAVO_KERNEL_PART void dot_tile(const WeightStream& stream, int64_t cols, int h, const ActTile<R>* x,
                                  F32 (&acc)[V][R]) {
@@ -236,8 +257,8 @@ OCTAVO_KERNEL_PART void dot_tile(const WeightStream& stream, int64_t cols, int h
   });
 }
 
-/// acc[v][r] = kLanes outputs of vector h + v, times row `row` + r of a row tile: one of several passes over the
-/// panels; the next one asks for what follows. `decoded` are the scales of their blocks where the passes share them
+/// Computes acc[v][r] = kLanes outputs of vector h + v, times row `row` + r of a row tile: one of several passes over
+/// the panels; the next one asks for what follows. `decoded` are the scales of their blocks where the passes share them
 /// (Decoded).
 template <DType T, bool Decoded, int V, int N, int R>
 OCTAVO_KERNEL_PART NextPanels dot_pass(const WeightStream& stream, NextPanels ahead, const BlockScales<T> (*decoded)[V],
@@ -287,7 +308,7 @@ struct OutputPlace {
   int64_t ldy;
 };
 
-/// kLanes outputs of one row, or as many of them as the matrix has.
+/// Stores kLanes outputs of one row, or as many of them as the matrix has.
 inline void store_outputs(F32 v, const PackedMatrix& w, int64_t output, float* row) {
   if (const int64_t left = w.rows - output; left >= kLanes) {
     f32_store(row + output, v);
@@ -296,7 +317,7 @@ inline void store_outputs(F32 v, const PackedMatrix& w, int64_t output, float* r
   }
 }
 
-/// Rows row .. row + N of y for V vectors of outputs.
+/// Stores rows row .. row + N of y for V vectors of outputs.
 template <DType T, int V, int N>
 OCTAVO_KERNEL_PART void store_tile(const WeightStream& stream, const PackedMatrix& w, const OutputPlace& out,
                                    int64_t row, F32 (&acc)[V][N]) {
@@ -313,8 +334,8 @@ OCTAVO_KERNEL_PART void store_tile(const WeightStream& stream, const PackedMatri
   }
 }
 
-/// The row tile of R rows at `row`, for all vectors of one panel that are met together. Always inlined: as a function
-/// of its own GCC 12 keeps a part of its addresses on the stack, and 32 rows of Q8_0 take 1.15 times as long.
+/// Computes the row tile of R rows at `row`, for all vectors of one panel that are met together. Always inlined: as a
+/// function of its own GCC 12 keeps a part of its addresses on the stack, and 32 rows of Q8_0 take 1.15 times as long.
 template <DType T, int R, bool Prefetch>
 OCTAVO_KERNEL_PART void tile(const WeightStream& stream, const PackedMatrix& w, const ActivationRows& a,
                              const OutputPlace& out, int64_t row) {

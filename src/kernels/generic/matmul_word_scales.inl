@@ -14,8 +14,8 @@ namespace {
 
 /// The sums of one row where blocks have word scales.
 struct WordSums {
-  F32 scaled;  // products times integer scales and the scale of the activations: lacks the block's d
-  F32 rest;    // the blocks before it, and its own minimums
+  F32 scaled;  // products times integer scales and the scale of the activations, still without the block's d
+  F32 rest;    // the sums of the blocks before it, and its own minimums
 };
 
 /// dot[v][r] += quads First .. First + Count of 32 weights of vector v times row `row` + r of x, times `scale[v]`.

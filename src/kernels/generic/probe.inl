@@ -1,4 +1,4 @@
-// Loops that do one thing only, as fast as this level can: what a machine's peak is measured with (kernels/machine.h).
+// Loops that do only one thing, as fast as this level can: a machine's peak is measured with them (kernels/machine.h).
 #pragma once
 
 #include "kernels/generic/weights.inl"
@@ -7,12 +7,12 @@
 namespace octavo {
 namespace {
 
-// Sums in registers: enough to hide the latency of two units, and few enough to leave room for the operands.
+// The number of sums in registers: enough to hide the latency of two units, and few enough to leave room for operands.
 inline constexpr int kProbeChains = 12;
 
 template <bool Prefetch>
 inline uint64_t read_lines(const uint8_t* data, size_t bytes, size_t ahead) {
-  constexpr int kVectors = 64 / (int)sizeof(U8);  // of a line
+  constexpr int kVectors = 64 / (int)sizeof(U8);  // the vectors in a cache line
   U8 seen[kVectors];
   for (int v = 0; v < kVectors; ++v) seen[v] = u8_load(data + v * (int)sizeof(U8));
   for (size_t i = 0; i + 64 <= bytes; i += 64) {
@@ -33,7 +33,7 @@ uint64_t probe_read(const uint8_t* data, size_t bytes, size_t ahead) {
 }
 
 // The chains begin with different values, or a compiler could compute one for all. It must not know the operand either:
-// where a product and its sum are two instructions, it would multiply once and time additions.
+// where a product and its sum are two instructions, it would multiply once and only additions would be timed.
 int64_t probe_int8(int64_t rounds, const int8_t* operands, int32_t* result) {
   const U8 a = u8_broadcast4(operands);
   U8 b = u8_broadcast4(operands + 4);

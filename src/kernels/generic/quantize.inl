@@ -1,4 +1,4 @@
-// Activations to int8: blocks of 32 with one float scale, each block on its own.
+// Quantizes activations to int8: blocks of 32 with one float scale, each block on its own.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -6,14 +6,14 @@
 namespace octavo {
 namespace {
 
-/// The order of blocks.
+/// The order of blocks in a call.
 enum class Blocks {
   kOfARow,     // columns of one row, in one tile after another
   kOfAColumn,  // the same columns of rows of one tile
 };
 
-/// The fields of ActTile beside the bytes of q, of four blocks at a time. Sums are computed as unsigned: of values that
-/// are not finite, whose bytes mean nothing, they wrap.
+/// The fields of ActTile beside the bytes of q, for four blocks at a time. Sums are computed as unsigned: with values
+/// that are not finite, whose bytes mean nothing, they wrap.
 struct FourFields {
   typedef float Floats __attribute__((vector_size(16)));
   typedef int32_t Ints __attribute__((vector_size(16)));
@@ -22,14 +22,15 @@ struct FourFields {
   Words minus_sum32, minus_sum16[2], sum_pair;
 };
 
-/// `Count` blocks of 32 values, at most four, so that lanes are added up for four at once: block i is x + i * x_step.
+/// Quantizes `Count` blocks of 32 values, at most four, so that lanes are added up for four at once: block i is at x +
+/// i * x_step.
 template <Blocks B, int Count>
 __attribute__((always_inline)) inline void quantize_blocks(const float* x, int64_t x_step, const ActPlace& out) {
   const int rows = out.rows, row_step = B == Blocks::kOfAColumn ? 1 : 0;
   const size_t tile_bytes = B == Blocks::kOfARow ? (size_t)rows * sizeof(ActTile<1>) : 0;
   F32 largest[4];
   for (int i = 0; i < 4; ++i) {
-    largest[i] = f32_set(1e-30F);  // of less the inverse would overflow
+    largest[i] = f32_set(1e-30F);  // the inverse of a smaller one would overflow
     for (int k = 0; i < Count && k < kActBlock; k += kLanes)
       largest[i] = f32_max(largest[i], f32_abs(f32_load(x + i * x_step + k)));
   }

@@ -4,12 +4,6 @@
 namespace octavo {
 namespace {
 
-constexpr int type_index(DType type) {
-  for (int i = 0; i < kNumDTypes; ++i)
-    if (kAllDTypes[i] == type) return i;
-  return -1;
-}
-
 constexpr void set_activation_forms(KernelTable& table) {
   for (int i = 0; i < kNumDTypes; ++i)
     table.activation_forms[i] = is_plain_float(kAllDTypes[i]) ? ActivationForm::kFloat : ActivationForm::kInt8Blocks;

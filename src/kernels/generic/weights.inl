@@ -13,7 +13,7 @@
 namespace octavo {
 namespace {
 
-constexpr int kRowBytes = kQuad * kLanes;  // bytes of one quad of kLanes rows
+constexpr int kRowBytes = kQuad * kLanes;  // the bytes of one quad of kLanes rows
 
 template <int Shift>
 inline U8 move_bits(U8 v, int mask) {
@@ -22,7 +22,7 @@ inline U8 move_bits(U8 v, int mask) {
   return u8_mask(v, mask);
 }
 
-// Planes of a block: quad J of the 32 weights of number g within it. `p` is the plane's first byte for these rows.
+// The planes of a block: quad J of the 32 weights of number g within it. `p` is the plane's first byte for these rows.
 
 template <int J>
 inline U8 byte_quad(const uint8_t* p, int g) {
@@ -32,12 +32,12 @@ template <int J>
 inline U8 nibble_quad(const uint8_t* p, int g) {
   return move_bits < J<4 ? 0 : -4>(u8_load(p + g * 256 + J % 4 * 64), 15);
 }
-// Two bits a weight, placed at bit `To` of the byte.
+// A plane has two bits per weight, placed at bit `To` of the byte.
 template <int J, int To>
 inline U8 pair_quad(const uint8_t* p, int g) {
   return move_bits<To - 2 * (J % 4)>(u8_load(p + g * 128 + J / 4 * 64), 3 << To);
 }
-// One bit a weight, placed at bit `To` of the byte.
+// A plane has one bit per weight, placed at bit `To` of the byte.
 template <int J, int To>
 inline U8 bit_quad(const uint8_t* p, int g) {
   return move_bits<To - J>(u8_load(p + g * 64), 1 << To);
@@ -48,7 +48,7 @@ inline F32 times(F32 a, float b) { return f32_mul(a, f32_set(b)); }
 inline I32 byte_field(const uint8_t* scales, int field, int h) { return i32_load_u8(scales + field * 16 + h * kLanes); }
 inline I32 low_bits(I32 a, int mask) { return i32_and(a, i32_set(mask)); }
 
-/// Whether a type's integer scales multiply 16-bit sums of products as they are, the block's float after them.
+/// Whether a type's integer scales multiply 16-bit sums of products directly, and the block's float comes after them.
 constexpr bool has_word_scales(DType type) {
   return kWordSums && (type == DType::kQ2_K || type == DType::kQ3_K || type == DType::kQ4_K || type == DType::kQ5_K ||
                        type == DType::kQ6_K);
@@ -66,7 +66,7 @@ __attribute__((always_inline)) inline void for_constants(const F& f) {
 template <DType T>
 struct Weights;
 
-// w = d (q - Zero), q at most MaxByte, 32 to a block.
+// Types with w = d (q - Zero), q at most MaxByte, 32 to a block.
 template <int Zero, int MaxByte>
 struct OneScale {
   static constexpr int kSubBlock = 32;
@@ -76,15 +76,15 @@ struct OneScale {
   static constexpr int kMaxByte = MaxByte;
   static void scales(const uint8_t* s, int h, F32* scale, F32*) { scale[0] = half_field(s, h); }
 };
-// w = u (s (q - 8) + 8 t), 32 to a block: packed_layout.h. The sum of 32 products with q - 8 has 16 bits.
+// Q4_1: w = u (s (q - 8) + 8 t), 32 to a block (packed_layout.h). The sum of 32 products with q - 8 has 16 bits.
 struct IntegerScales {
   static constexpr int kSubBlock = 32;
   static constexpr bool kWide = false;
   static constexpr int kMaxByte = 15;
-  /// Pairs (s, t).
+  /// Loads pairs (s, t).
   static I16 pairs(const uint8_t* s, int h) { return i16_load((const int16_t*)s + 2 * h * kLanes); }
 };
-// w = d q + m, q at most MaxByte, 32 to a block.
+// Types with w = d q + m, q at most MaxByte, 32 to a block.
 template <int MaxByte>
 struct ScaleAndMin {
   static constexpr int kSubBlock = 32;
@@ -97,7 +97,7 @@ struct ScaleAndMin {
     minimum[0] = half_field(s + 32, h);
   }
 };
-// w = d (byte - 128), 32 to a block.
+// Types with w = d (byte - 128), 32 to a block.
 struct WideScale {
   static constexpr int kSubBlock = 32;
   static constexpr bool kWide = true;
@@ -167,7 +167,7 @@ struct Weights<DType::kIQ4_XS> {
   static U8 quad(const uint8_t* p, int g) {
     return u8_lookup(kIq4Bytes, nibble_quad<J>(p, g));
   }
-  // fields: d, 4 of low nibbles (two sub-blocks each), 2 of high pairs (four sub-blocks each)
+  // The fields are d, 4 of low nibbles (two sub-blocks each), 2 of high pairs (four sub-blocks each).
   static void scales(const uint8_t* s, int h, F32* scale, F32*) {
     const F32 d = half_field(s, h);
     for (int i = 0; i < 4; ++i) {
@@ -183,7 +183,7 @@ struct Weights<DType::kIQ4_XS> {
   }
 };
 
-// E2M1 values, doubled and plus 16; the scale is 2^(e - 128).
+// The E2M1 values, doubled and plus 16; the scale is 2^(e - 128).
 alignas(16) inline constexpr uint8_t kMxfp4Bytes[16] = {16, 17, 18, 19, 20, 22, 24, 28, 16, 15, 14, 13, 12, 10, 8, 4};
 template <>
 struct Weights<DType::kMXFP4> {
@@ -196,7 +196,7 @@ struct Weights<DType::kMXFP4> {
   static U8 quad(const uint8_t* p, int g) {
     return u8_lookup(kMxfp4Bytes, nibble_quad<J>(p, g));
   }
-  // Two factors that are normal numbers, so that the smallest scales are right as well.
+  // The scale is the product of two normal numbers, so that the smallest scales are right as well.
   static void scales(const uint8_t* s, int h, F32* scale, F32*) {
     const I32 e = byte_field(s, 0, h);
     const I32 half = i32_shr<1>(e);
@@ -214,13 +214,13 @@ struct Weights<DType::kNVFP4> {
   static constexpr bool kHasMin = false;
   static constexpr int kZero = 16;
   static constexpr int kMaxByte = 28;
-  // Vector i has quads first and first + 2, first being 0, 1, 4, 5.
+  // Vector i has quads first and first + 2, where first is 0, 1, 4, 5.
   template <int J>
   static U8 quad(const uint8_t* p, int g) {
     return u8_lookup(kMxfp4Bytes, nibble_quad<J / 4 * 2 + J % 2 + (J % 4 < 2 ? 0 : 4)>(p, g));
   }
-  // Half an E4M3 number. As the upper bits of a float it has the right mantissa, and after a shift of its range the
-  // right exponent; but the smallest numbers have no leading 1, which they are given and which is taken away.
+  // Half an E4M3 number: as the upper bits of a float it has the right mantissa and, after a shift of its range, the
+  // right exponent; but the smallest numbers have no leading 1, so one is added and then subtracted.
   static void scales(const uint8_t* s, int h, F32* scale, F32*) {
     const F32 least = f32_set(0x1p-7F);
     for (int i = 0; i < 4; ++i) {
@@ -231,9 +231,9 @@ struct Weights<DType::kNVFP4> {
   }
 };
 
-// For blocks of 256 Weights<T>::integers gives take(i, scale, minimum), the integers of sub-block i.
+// For blocks of 256, Weights<T>::integers calls take(i, scale, minimum) with the integers of sub-block i.
 
-/// The factor of a block's minimums: they are taken away.
+/// The factor of a block's minimums, which are subtracted.
 inline F32 minimum_factor(const uint8_t* s, int h) { return times(half_field(s + 32, h), -1.0F); }
 
 template <class W>
@@ -257,7 +257,7 @@ struct Weights<DType::kQ2_K> {
   static U8 quad(const uint8_t* p, int g) {
     return pair_quad<J, 0>(p, g);
   }
-  // fields: d, dmin, 16 of (scale, minimum) nibbles
+  // The fields are d, dmin, 16 of (scale, minimum) nibbles.
   static void integers(const uint8_t* s, int h, const auto& take) {
     for (int i = 0; i < 16; ++i) {
       const I32 both = byte_field(s + 64, i, h);
@@ -277,7 +277,7 @@ struct Weights<DType::kQ3_K> {
   static U8 quad(const uint8_t* p, int g) {
     return u8_or(pair_quad<J, 0>(p, g), bit_quad<J, 2>(p + 1024, g));
   }
-  // fields: d, 8 of low nibbles (sub-blocks i and i + 8), 4 of high pairs (sub-blocks i, i + 4, i + 8, i + 12)
+  // The fields are d, 8 of low nibbles (sub-blocks i and i + 8), 4 of high pairs (sub-blocks i, i + 4, i + 8, i + 12).
   static void integers(const uint8_t* s, int h, const auto& take) {
     for (int i = 0; i < 8; ++i) {
       const I32 low = byte_field(s + 32, i, h);
@@ -291,7 +291,7 @@ struct Weights<DType::kQ3_K> {
   static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k_scales<Weights>(s, h, scale, minimum); }
 };
 
-// fields: d, dmin, 8 of (scale, minimum) low nibbles, 4 of high pairs: scale and minimum of sub-blocks 2i and 2i + 1
+// The fields are d, dmin, 8 of (scale, minimum) low nibbles, 4 of high pairs: for sub-blocks 2i, 2i + 1.
 inline void k4_integers(const uint8_t* s, int h, const auto& take) {
   for (int i = 0; i < 8; ++i) {
     const I32 low = byte_field(s + 64, i, h);
@@ -340,20 +340,20 @@ struct Weights<DType::kQ6_K> {
   static U8 quad(const uint8_t* p, int g) {
     return u8_or(nibble_quad<J>(p, g), pair_quad<J, 4>(p + 2048, g));
   }
-  // fields: d, 16 of signed scales
+  // The fields are d, 16 of signed scales.
   static void integers(const uint8_t* s, int h, const auto& take) {
     for (int i = 0; i < 16; ++i) take(i, i32_load_i8((const int8_t*)s + 32 + i * 16 + h * kLanes), i32_zero());
   }
   static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k_scales<Weights>(s, h, scale, minimum); }
 };
 
-/// The eight quads of 32 weights.
+/// Loads the eight quads of 32 weights.
 template <DType T>
 inline void load_quads(const uint8_t* p, int g, U8 (&q)[8]) {
   for_constants<8>([&]<int J>() __attribute__((always_inline)) { q[J] = Weights<T>::template quad<J>(p, g); });
 }
 
-/// Sub-blocks of one weight block.
+/// The number of sub-blocks in a weight block.
 template <DType T>
 constexpr int sub_blocks() {
   return packed_block(T).block / Weights<T>::kSubBlock;

@@ -1,5 +1,5 @@
-// Products of K types of the avx2 level in the order of other levels, which multiply by scales that are floats: for the
-// bits which all levels have (docs/portable_bits.md).
+// The avx2 level's products of K types in the order of the other levels, which multiply by scales that are floats: for
+// the bits that all levels have (docs/portable_bits.md).
 #define OCTAVO_FLOAT_SCALES 1
 #include "kernels/isa/simd_avx2.h"
 //

@@ -1,4 +1,4 @@
-// The scalar level with multiply-adds that are rounded once: the bits which all levels have (docs/portable_bits.md).
+// The scalar level with multiply-adds that are rounded once: the bits that all levels have (docs/portable_bits.md).
 #define OCTAVO_ROUND_ONCE 1
 #include "kernels/isa/simd_scalar.h"
 //

@@ -1,4 +1,4 @@
-// The shape of kernels with AVX-512, apart from what its instructions do: tests have it on other processors, too
+// The shape of the AVX-512 kernels, apart from what its instructions do: tests use it on other processors, too
 // (tests/emulated_isa).
 #pragma once
 
@@ -8,7 +8,7 @@ namespace {
 inline constexpr int kLanes = 16;
 inline constexpr int kTileRows = 8;
 inline constexpr int kTileVectors = 2;
-inline constexpr int kPassQueries = 8;  // query rows that attention takes over a tile at once, at most
+inline constexpr int kPassQueries = 8;  // the most query rows that attention takes over a tile at once
 inline constexpr int kWideBias = 128;
 
 }  // namespace

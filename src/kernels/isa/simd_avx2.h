@@ -14,12 +14,12 @@ using I32 = __m256i;
 using U8 = __m256i;
 using Mask = __m256;
 
-/// Declares a part of a product's kernel.
+/// Declares a part of a matrix product's kernel.
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 8;
 inline constexpr int kTileRows = 4;
 inline constexpr int kTileVectors = 2;
-inline constexpr int kPassQueries = 8;  // query rows that attention takes over a tile at once, at most
+inline constexpr int kPassQueries = 8;  // the most query rows that attention takes over a tile at once
 #ifdef OCTAVO_AVX_VNNI
 inline constexpr int kWideBias = 128;
 #else
@@ -66,7 +66,7 @@ inline Mask lanes_between(int lo, int hi) {
 inline Mask f32_less(F32 a, F32 b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 inline F32 f32_select(Mask m, F32 a, F32 b) { return _mm256_blendv_ps(b, a, m); }
 
-// A part of a vector goes through a full-size copy: nothing beyond the n elements is touched.
+// A part of a vector is copied to a full one: no memory beyond the n elements is touched.
 template <class T>
 inline const T* copy_n(T (&full)[kLanes], const T* p, int n) {
   for (int i = 0; i < kLanes; ++i) full[i] = i < n ? p[i] : (T)0;
@@ -173,7 +173,7 @@ inline I32 add_pairs(I32 acc, __m256i words) {
 inline I32 dot_small(I32 acc, U8 w, U8 a) { return add_pairs(acc, _mm256_maddubs_epi16(w, a)); }
 inline void make_unknown(U8& v, I32& behind) { asm("" : "+x"(v), "+x"(behind)); }
 // A product of two pairs is at most 2 * 127 * max_byte.
-using SmallSum = __m256i;  // 16 bits a pair
+using SmallSum = __m256i;  // 16 bits for each pair
 constexpr int small_sum_quads(int max_byte) {
   int quads = 8;
   while (quads * 2 * 127 * max_byte > 32767) quads /= 2;
@@ -224,7 +224,7 @@ inline I16 i16_broadcast2(const int16_t* p) {
   return _mm256_set1_epi32(pair);
 }
 #ifdef OCTAVO_AVX_VNNI
-/// Not by its intrinsic: of that GCC 12 copies every sum before it adds to it, and spills half of them.
+/// In assembly: with the intrinsic GCC 12 copies every sum before it adds to it, and spills half of them.
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   asm("%{vex%} vpdpwssd %2, %1, %0" : "+x"(acc) : "x"(a), "x"(b));
   return acc;
@@ -236,7 +236,7 @@ inline I32 dot_pairs(I32 acc, I16 a, I16 b) { return _mm256_add_epi32(acc, _mm25
 inline void keep_in_register(I32& v) { asm("" : "+x"(v)); }
 inline void keep_in_register(F32& v) { asm("" : "+x"(v)); }
 
-// Inlined before the compiler asks what a call of it changes: it sees no effect in a prefetch and would drop the call.
+// Inlined before the compiler asks what a call changes: it sees no effect in a prefetch, and would drop the call.
 __attribute__((always_inline)) inline void prefetch(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T0); }
 __attribute__((always_inline)) inline void prefetch_far(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T1); }
 

@@ -15,7 +15,7 @@ using I32 = __m512i;
 using U8 = __m512i;
 using Mask = __mmask16;
 
-/// Declares a part of a product's kernel.
+/// Declares a part of a matrix product's kernel.
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 
 inline F32 f32_zero() { return _mm512_setzero_ps(); }
@@ -30,7 +30,7 @@ inline F32 f32_sub(F32 a, F32 b) { return _mm512_sub_ps(a, b); }
 inline F32 f32_mul(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
 inline F32 f32_div(F32 a, F32 b) { return _mm512_div_ps(a, b); }
 inline F32 f32_fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
-/// Not by its intrinsic: of many such GCC 12 overwrites factors and moves sums about, with spills.
+/// In assembly: with many intrinsics GCC 12 overwrites factors and moves sums about, with spills.
 inline F32 f32_add_product(F32 acc, F32 a, F32 b) {
   asm("vfmadd231ps %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
   return acc;
@@ -67,6 +67,8 @@ inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
 
 inline I32 i32_zero() { return _mm512_setzero_si512(); }
 inline I32 i32_set(int32_t x) { return _mm512_set1_epi32(x); }
+inline I32 i32_load(const int32_t* p) { return _mm512_loadu_si512(p); }
+inline void i32_store(int32_t* p, I32 v) { _mm512_storeu_si512(p, v); }
 inline I32 i32_load_i8(const int8_t* p) { return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p)); }
 inline I32 i32_load_u8(const uint8_t* p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)p)); }
 inline I32 i32_add(I32 a, I32 b) { return _mm512_add_epi32(a, b); }
@@ -121,12 +123,12 @@ inline U8 u8_trit(U8 x) {
   return u8_mask(_mm512_avg_epu8(u, _mm512_avg_epu8(u, _mm512_setzero_si512())), 0xC0);
 }
 inline U8 u8_triple(U8 x) { return _mm512_add_epi8(x, _mm512_add_epi8(x, x)); }
-/// Four bytes that every lane meets. A product can take them from memory itself; GCC 12 makes two
-/// instructions of it when asked by intrinsics, and fewer products are in flight.
+/// Four bytes that meet every lane. A product can read them from memory itself; with intrinsics GCC 12 makes two
+/// instructions of that, and fewer products are in flight.
 struct Bytes4 {
   const void* bytes;
 
-  operator __m512i() const {  // NOLINT(google-explicit-constructor): it is what other levels have a U8 or an I16 for
+  operator __m512i() const {  // other levels have a U8 or an I16 for this
     int32_t word;
     __builtin_memcpy(&word, bytes, 4);
     return _mm512_set1_epi32(word);
@@ -150,7 +152,7 @@ inline I16 i16_pair_of(I32 a) { return _mm512_xor_si512(a, _mm512_set1_epi32(0x8
 inline I16 i16_load(const int16_t* p) { return _mm512_loadu_si512(p); }
 inline I16 i16_widen(const int8_t* p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)p)); }
 inline I16 i16_broadcast2(const int16_t* p) { return Bytes4{p}; }
-/// Not by its intrinsic: of that GCC 12 copies every sum before it adds to it, and spills half of them.
+/// In assembly: with the intrinsic GCC 12 copies every sum before it adds to it, and spills half of them.
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   asm("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));
   return acc;
@@ -160,7 +162,7 @@ inline void keep_in_register(I32& v) { asm("" : "+v"(v)); }
 inline void keep_in_register(F32& v) { asm("" : "+v"(v)); }
 inline void make_unknown(U8&, I32&) {}
 
-// Inlined before the compiler asks what a call of it changes: it sees no effect in a prefetch and would drop the call.
+// Inlined before the compiler asks what a call changes: it sees no effect in a prefetch, and would drop the call.
 __attribute__((always_inline)) inline void prefetch(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T0); }
 __attribute__((always_inline)) inline void prefetch_far(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T1); }
 

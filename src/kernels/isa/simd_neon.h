@@ -14,15 +14,15 @@ using I32 = int32x4_t;
 using U8 = uint8x16_t;
 using Mask = uint32x4_t;
 
-/// Declares a part of a product's kernel.
+/// Declares a part of a matrix product's kernel.
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 4;
 inline constexpr int kTileRows = 4;
 inline constexpr int kTileVectors = 1;
-inline constexpr int kPassQueries = 8;  // query rows that attention takes over a tile at once, at most
+inline constexpr int kPassQueries = 8;  // the most query rows that attention takes over a tile at once
 inline constexpr int kWideBias = 0;
 
-// A part of a vector goes through a full-size copy: nothing beyond the n elements is touched.
+// A part of a vector is copied to a full one: no memory beyond the n elements is touched.
 template <class T>
 inline const T* copy_n(T (&full)[kLanes], const T* p, int n) {
   for (int i = 0; i < kLanes; ++i) full[i] = i < n ? p[i] : (T)0;

@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-/// Declares a part of a product's kernel. Here they are inlined by the compiler's judgement: by name they take it
+/// Declares a part of a matrix product's kernel. Here the compiler decides what to inline: always inlining takes it
 /// longer, for code that nobody waits for.
 #define OCTAVO_KERNEL_PART inline
 inline constexpr int kLanes = 4;        // 32-bit lanes of a vector; a U8 holds four bytes a lane
@@ -72,8 +72,8 @@ inline F32 f32_add(F32 a, F32 b) { return {a.v + b.v}; }
 inline F32 f32_sub(F32 a, F32 b) { return {a.v - b.v}; }
 inline F32 f32_mul(F32 a, F32 b) { return {a.v * b.v}; }
 inline F32 f32_div(F32 a, F32 b) { return {a.v / b.v}; }
-/// a * b + c; rounded once where the level has fused multiply-add, twice here unless OCTAVO_ROUND_ONCE is defined: that
-/// calls the C library's fmaf(), which is exact and slow on processors without the instruction.
+/// a * b + c. It is rounded once where the level has fused multiply-add, and twice here unless OCTAVO_ROUND_ONCE is
+/// defined: that calls the C library's fmaf(), which is exact, and slow on processors without the instruction.
 #ifdef OCTAVO_ROUND_ONCE
 __attribute__((noinline)) F32 f32_fma(F32 a, F32 b, F32 c) {
   for (int i = 0; i < kLanes; ++i) c.v[i] = __builtin_fmaf(a.v[i], b.v[i], c.v[i]);
@@ -93,11 +93,11 @@ inline float f32_max_of(F32 a) {
   for (int i = 1; i < kLanes; ++i) m = a.v[i] > m ? a.v[i] : m;
   return m;
 }
-/// The largest lane of each of four vectors.
+/// Gives the largest lane of each of four vectors.
 inline void f32_max_of_each(const F32 (&v)[4], float (&out)[4]) {
   for (int i = 0; i < 4; ++i) out[i] = f32_max_of(v[i]);
 }
-/// Lanes lo <= i < hi; either bound may lie outside the vector.
+/// The lanes lo <= i < hi; either bound may lie outside the vector.
 inline Mask lanes_between(int lo, int hi) {
   const IntLanes lane = {0, 1, 2, 3};
   return {(IntLanes)(lane >= lo) & (IntLanes)(lane < hi)};
@@ -108,7 +108,7 @@ inline F32 f32_select(Mask m, F32 a, F32 b) { return {m.v ? a.v : b.v}; }
 
 inline I32 i32_set(int32_t x) { return {IntLanes{x, x, x, x}}; }
 inline I32 i32_zero() { return i32_set(0); }
-/// a + b of each lane, which wraps as in the instructions of other levels.
+/// a + b in each lane; it wraps as in the instructions of other levels.
 inline IntLanes wrapping_sum(IntLanes a, IntLanes b) { return (IntLanes)((WordLanes)a + (WordLanes)b); }
 inline I32 i32_load_i8(const int8_t* p) { return {__builtin_convertvector(lanes_at<FourBytes>(p), IntLanes)}; }
 inline I32 i32_load_u8(const uint8_t* p) { return {lanes_at_n<IntLanes>(p, kLanes)}; }
@@ -124,13 +124,13 @@ template <int N>
 inline I32 i32_shl(I32 a) {
   return {(IntLanes)((WordLanes)a.v << N)};
 }
-/// Each lane shifted right with its sign.
+/// Shifts each lane right with its sign.
 template <int N>
 inline I32 i32_sar(I32 a) {
   return {a.v >> N};
 }
 inline F32 i32_to_f32(I32 a) { return {__builtin_convertvector(a.v, FloatLanes)}; }
-/// Nearest integer of a small value, ties to even. Large values and NaN give some integer, as on x86.
+/// The nearest integer to a small value, ties to even. Large values and NaN give some integer, as on x86.
 inline I32 f32_round(F32 a) {
   I32 rounded{};
   for (int i = 0; i < kLanes; ++i) {
@@ -151,7 +151,7 @@ inline int32_t i32_sum(I32 a) {
   const uint32_t even = (uint32_t)a.v[0] + (uint32_t)a.v[2], odd = (uint32_t)a.v[1] + (uint32_t)a.v[3];
   return (int32_t)(even + odd);
 }
-/// The sum of the lanes of each of four vectors.
+/// Gives the sum of the lanes of each of four vectors.
 inline void i32_sum_of_each(const I32 (&v)[4], int32_t (&out)[4]) {
   for (int i = 0; i < 4; ++i) out[i] = i32_sum(v[i]);
 }
@@ -188,7 +188,7 @@ inline void f32_store_f16_n(uint16_t* p, F32 a, int n) {
 inline U8 u8_load(const uint8_t* p) { return {lanes_at<ByteLanes>(p)}; }
 inline U8 u8_mask(U8 a, int byte) { return {a.v & (uint8_t)byte}; }
 inline U8 u8_or(U8 a, U8 b) { return {a.v | b.v}; }
-/// Bytes shifted right or left and masked; the mask must drop the bits that came from a neighbour.
+/// Shifts bytes right or left and masks them; the mask must drop the bits that came from a neighbour.
 template <int N>
 inline U8 u8_shr(U8 a, int byte) {
   return {(a.v >> N) & (uint8_t)byte};
@@ -197,7 +197,7 @@ template <int N>
 inline U8 u8_shl(U8 a, int byte) {
   return {(a.v << N) & (uint8_t)byte};
 }
-/// table[index], index 0 .. 15.
+/// table[index] in each byte, for indexes 0 .. 15.
 inline U8 u8_lookup(const uint8_t* table, U8 index) {
   U8 found{};
   for (int i = 0; i < kLanes * 4; ++i) found.v[i] = table[index.v[i]];
@@ -211,18 +211,18 @@ inline U8 u8_trit(U8 x) {
   return {((ByteLanes)(x.v > (uint8_t)85) & one) + ((ByteLanes)(x.v > (uint8_t)170) & one)};
 }
 inline U8 u8_triple(U8 x) { return {x.v + x.v + x.v}; }
-/// The same four bytes in every lane.
+/// The four bytes at p, in every lane.
 inline U8 u8_broadcast4(const int8_t* p) {
   uint32_t word;
   __builtin_memcpy(&word, p, sizeof word);
   return {(ByteLanes)WordLanes{word, word, word, word}};
 }
-/// acc + both int16 of each lane, which wraps: where activations are not finite, acc may begin anywhere.
+/// acc + both int16 of each lane. It wraps: where activations are not finite, acc may be any number.
 inline IntLanes add_halves(IntLanes acc, ShortLanes products) {
   const auto both = (IntLanes)products;
   return wrapping_sum(wrapping_sum(acc, (IntLanes)((WordLanes)both << 16) >> 16), both >> 16);
 }
-/// Every second byte of v as a number, from the first byte or the second on.
+/// Every second byte of v as a number, from the first byte on; below, from the second byte on.
 inline ShortLanes first_bytes(U8 v) { return (ShortLanes)((ShortLanes)v.v << 8) >> 8; }
 inline ShortLanes second_bytes(U8 v) { return (ShortLanes)v.v >> 8; }
 inline ShortLanes first_bytes_unsigned(U8 v) { return (ShortLanes)v.v & (int16_t)255; }
@@ -235,21 +235,21 @@ inline I32 dot_small(I32 acc, U8 w, U8 a) {
 /// Whether any byte may be w in add_products(), not only those up to 127; small_sum_quads holds for such bytes.
 inline constexpr bool kAnyByte = true;
 /// acc + the four products of each lane for any byte w = weight + 128. With a kWideBias of 128 the products are those
-/// of w itself, and the caller takes 128 times the sum of a away; with 0 they are those of the weight.
+/// of w itself, and the caller subtracts 128 times the sum of a; with 0 they are those of the weight.
 inline I32 dot_wide(I32 acc, U8 w, U8 a) {
   const int16_t bias = 128;
   const IntLanes sum = add_halves(acc.v, (first_bytes_unsigned(w) - bias) * first_bytes(a));
   return {add_halves(sum, (second_bytes_unsigned(w) - bias) * second_bytes(a))};
 }
 
-/// Two int16 a lane, the operands of dot_pairs().
+/// Two int16 in each lane, the operands of dot_pairs().
 struct I16 {
   ShortLanes v;
 };
 inline I16 i16_load(const int16_t* p) { return {lanes_at<ShortLanes>(p)}; }
 /// 2 * kLanes bytes, each widened to an int16.
 inline I16 i16_widen(const int8_t* p) { return {__builtin_convertvector(lanes_at<EightBytes>(p), ShortLanes)}; }
-/// The pair at p in every lane.
+/// The pair at p, in every lane.
 inline I16 i16_broadcast2(const int16_t* p) {
   int32_t pair;
   __builtin_memcpy(&pair, p, sizeof pair);
@@ -257,7 +257,7 @@ inline I16 i16_broadcast2(const int16_t* p) {
 }
 /// Each lane as two int16, the lower one with its sign changed.
 inline I16 i16_pair_of(I32 a) { return {(ShortLanes)(a.v ^ 0x8000)}; }
-/// acc + the two products of each lane, which wraps, as in the instructions of other levels: a lane behind a row's last
+/// acc + the two products of each lane. It wraps, as in the instructions of other levels: a lane after a row's last
 /// token multiplies any memory before it is masked.
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   const auto x = (IntLanes)a.v, y = (IntLanes)b.v;
@@ -268,11 +268,11 @@ inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
 /// register in each round of that loop, for the sake of later code.
 inline void keep_in_register(I32&) {}
 inline void keep_in_register(F32&) {}
-/// Hides from the compiler that v is what it was, so that it computes again what depends on v, and not before `behind`
-/// is there. Nothing where a product and its sum are one instruction.
+/// Hides from the compiler that v is unchanged, so that it computes again what depends on v, but not before `behind` is
+/// computed. Does nothing where a product and its sum are one instruction.
 inline void make_unknown(U8& v, I32& behind) { asm("" : "+m"(v), "+m"(behind)); }
 
-/// Asks for a line of memory: into the caches, or into the second-level cache only.
+/// Prefetches a line of memory into the caches; below, into the second-level cache only.
 inline void prefetch(const void*) {}
 inline void prefetch_far(const void*) {}
 

@@ -7,17 +7,17 @@ namespace octavo {
 namespace {
 
 using SmallSum = I32;
-inline constexpr bool kWordSums = false;  // sums in 16 bits, which integer scales can multiply
+inline constexpr bool kWordSums = false;  // whether sums have 16 bits, which integer scales can multiply
 constexpr int small_sum_quads(int /*max_byte*/) { return 8; }
 inline SmallSum small_sum_of(I32 start) { return start; }
-template <class Bytes>  // U8, or where its four bytes are
+template <class Bytes>  // Bytes is a U8, or the address of its four bytes
 inline SmallSum add_products(SmallSum sum, U8 w, Bytes a) {
   return dot_small(sum, w, a);
 }
 inline I32 small_sum_end(SmallSum sum, I32 /*start*/) { return sum; }
-/// The form in which dot_wide() takes bytes of weights.
+/// The form of weight bytes that dot_wide() takes.
 inline U8 wide_operand(U8 w) { return w; }
-/// Follows each addition to one of `Chains` sums, which the compiler is to add up one term after another.
+/// Follows each addition to one of `Chains` sums, so that the compiler adds its terms one after another.
 template <int Chains>
 inline I32 keep_chain(I32 sum) {
   return sum;

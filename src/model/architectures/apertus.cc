@@ -8,9 +8,10 @@
 namespace octavo {
 namespace {
 
-constexpr float kLargestNumber = 50;  // its exponential is far from the largest number
+constexpr float kLargestNumber = 50;  // its exponential is far below the largest float
 
-/// A number for each of `count` layers: one for all of them, or an array. These keys begin with no architecture.
+/// Reads a number for each of `count` layers: one number for all of them, or an array. These keys begin with no
+/// architecture.
 Result<std::vector<float>> read_numbers(const ModelSource& source, std::string_view key, int count) {
   const MetadataValue* value = source.find(key);
   if (value == nullptr || !std::holds_alternative<MetadataArray>(value->value)) {

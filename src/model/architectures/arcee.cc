@@ -1,4 +1,4 @@
-// AFM (Arcee AI, 2025): Llama's layers, whose feed-forward is the square of what is positive between two matrices.
+// AFM (Arcee AI, 2025): Llama's layers, with a feed-forward of two matrices and a squared ReLU between them.
 #include "model/architectures/architectures.h"
 #include "model/architectures/llama_layer.h"
 

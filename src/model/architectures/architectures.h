@@ -61,9 +61,17 @@ Result<void> read_glm4moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_mellum(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_ernie4_5_moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_hy_v3(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_llama4(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_step35(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_lfm2(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_lfm2moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_lfm3(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_laguna(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_spark2_5(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_cohere2moe(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_bailingmoe2(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_deepseek2(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_minicpm3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config);
 
 /// The function of a supported architecture; nullptr for others.

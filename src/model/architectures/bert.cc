@@ -1,4 +1,4 @@
-// BERT (Devlin et al., 2019) and what follows it: MiniLM, bge, e5, XLM-RoBERTa and rerankers on them; with rotary
+// BERT (Devlin et al., 2019) and its successors: MiniLM, bge, e5, XLM-RoBERTa and rerankers made from them; with rotary
 // positions Jina Embeddings 3 (Sturua et al., 2024), whose adapters are merged or left out.
 #include "model/architectures/architectures.h"
 #include "model/architectures/encoder_keys.h"

@@ -1,5 +1,5 @@
 // Command R, R+ and R7B (Cohere, 2024): the feed-forward reads what attention reads, norms are LayerNorm without
-// biases, and logits have a scale. R7B and A (cohere2) have windows; their layers that see all know no positions.
+// biases, and logits have a scale. R7B and A (cohere2) have windows; their layers without a window have no positions.
 #include "model/architectures/architectures.h"
 
 namespace octavo {
@@ -11,7 +11,7 @@ Result<void> read_command_r(const ModelKeys& keys, ModelConfig& config) {
   take_no_factors_of_feed_forward(layer);
   layer.attention()->rope.layout = RopeLayout::kNeighbours;
   layer.attention()->output_bias = Presence::kOptional;
-  layer.attention()->qk_norm = Presence::kOptional;  // Command R+
+  layer.attention()->qk_norm = Presence::kOptional;  // for Command R+
   layer.attention()->qk_norm_by_head = true;
   OCTAVO_TRY(const double scale, keys.positive("logit_scale"));
   config.logit_scale = static_cast<float>(scale);

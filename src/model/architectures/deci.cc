@@ -1,5 +1,6 @@
-// DeciLM, and the models that NVIDIA's search made of Llama's (Bercovich et al., 2024: Puzzle; Llama-3.1-Nemotron-51B,
-// Llama-3.3-Nemotron-Super-49B): Llama's layers, each with heads and a feed-forward of its own size, or without.
+// DeciLM, and the models that NVIDIA's search made from Llama's (Bercovich et al., 2024: Puzzle;
+// Llama-3.1-Nemotron-51B, Llama-3.3-Nemotron-Super-49B): Llama's layers, each of which has its own sizes of attention
+// and feed-forward, or lacks them.
 //
 // llama.cpp leaves a layer without a feed-forward out, its attention too. The original adds that to the stream, and so
 // does Octavo; in published files such layers have neither.
@@ -12,7 +13,7 @@
 namespace octavo {
 namespace {
 
-/// The parts of a layer whose size is 0 are not there.
+/// Reads a layer, without the parts whose size is 0.
 Result<LayerSpec> read_layer(const ModelKeys& keys, const ModelConfig& config, int num_heads, int num_kv_heads,
                              int ffn_width) {
   LayerSpec layer{.mixer = NoPart(), .feed_forward = NoPart()};

@@ -14,8 +14,8 @@ constexpr std::string_view kTokenTypeCount = "tokenizer.ggml.token_type_count";
 constexpr int kMostTokenTypes = 16;
 constexpr int kMostScores = 1024;
 
-/// Files number them as the enum does. llama.cpp writes the key with every model that it saves, so that it may say
-/// nothing.
+/// Reads a pooling, which files number as the enum does. llama.cpp writes the key into every model that it saves, so
+/// its value may be "unspecified".
 Result<std::optional<Pooling>> read_pooling(const ModelKeys& keys, std::string_view suffix) {
   if (!keys.has(suffix)) return std::optional<Pooling>();
   constexpr auto kLast = std::to_underlying(Pooling::kRank);
@@ -25,7 +25,7 @@ Result<std::optional<Pooling>> read_pooling(const ModelKeys& keys, std::string_v
   return std::optional(static_cast<Pooling>(value));
 }
 
-/// llama.cpp writes an empty list with every model that it saves.
+/// Reads the labels. llama.cpp writes an empty list into every model that it saves.
 Result<void> read_labels(const ModelKeys& keys, HeadSpec& head) {
   constexpr std::string_view kLabels = "classifier.output_labels";
   if (!keys.has(kLabels)) return {};
@@ -38,7 +38,7 @@ Result<void> read_labels(const ModelKeys& keys, HeadSpec& head) {
   return {};
 }
 
-/// Matrices behind the pooled row; a file without them gives it as it is.
+/// Reads the matrices after the pooled row; without them the row itself is the vector.
 Result<void> read_head(const ModelKeys& keys, ModelConfig& config) {
   HeadSpec& head = config.head;
   const ModelSource& source = keys.source();

@@ -1,4 +1,4 @@
-// ERNIE 4.5, dense (Baidu, 2025). Neighbours rotate in the original, too.
+// ERNIE 4.5, dense (Baidu, 2025). The original rotates neighbouring dimensions as pairs, too.
 #include "model/architectures/architectures.h"
 
 namespace octavo {

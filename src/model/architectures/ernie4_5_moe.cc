@@ -1,5 +1,5 @@
-// ERNIE 4.5 with experts (Baidu, 2025): a bias for the choice of some models, an expert for every row, dense layers in
-// front, and perhaps between the mixtures.
+// ERNIE 4.5 with experts (Baidu, 2025): in some models a bias for the choice, an expert for every row, dense layers
+// first, and perhaps others between the mixtures.
 #include "model/architectures/architectures.h"
 #include "model/architectures/experts_keys.h"
 

@@ -1,5 +1,5 @@
-// EXAONE 4 (LG AI Research, 2025): norms of what the parts give, and none of what they read. Where layers have windows,
-// those that see all know no positions.
+// EXAONE 4 (LG AI Research, 2025): norms after the parts of a layer, and none before them. Where layers have windows,
+// those without a window have no positions.
 #include "model/architectures/architectures.h"
 
 namespace octavo {

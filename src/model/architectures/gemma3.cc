@@ -1,4 +1,4 @@
-// Gemma 3, text (Gemma Team, 2025): five layers with a window, then one that looks back all the way.
+// Gemma 3, text (Gemma Team, 2025): five layers with a window, then one without a window.
 #include "model/architectures/architectures.h"
 #include "model/architectures/gemma_layers.h"
 
@@ -6,7 +6,7 @@ namespace octavo {
 namespace {
 
 constexpr int kGlobalLayerEvery = 6;
-constexpr double kLocalRopeBase = 10000.0;  // files in use leave rope.freq_base_swa out
+constexpr double kLocalRopeBase = 10000.0;  // for files without rope.freq_base_swa, which most lack
 constexpr int kLayersOf27B = 62;
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace octavo {
 namespace {
 
 constexpr HeadKeys kWindowedHeads = {"attention.key_length_swa", "attention.value_length_swa"};
-constexpr double kWindowedRopeBase = 10000.0;  // where a file leaves it out
+constexpr double kWindowedRopeBase = 10000.0;  // the default of files
 
 Result<RopeSpec> read_windowed_rope(const ModelKeys& keys, int head_dim) {
   RopeSpec rope;
@@ -23,14 +23,14 @@ Result<RopeSpec> read_windowed_rope(const ModelKeys& keys, int head_dim) {
   return rope;
 }
 
-/// Layers without a window rotate a part of a head: the factors of the others are so large that they stay.
+/// Layers without a window rotate only a part of a head: the other pairs' factors are so large that these do not turn.
 Result<RopeSpec> read_global_rope(const ModelKeys& keys, int head_dim) {
   OCTAVO_TRY(RopeSpec rope, read_rope(keys, head_dim, {}));
   rope.factors = Presence::kRequired;
   return rope;
 }
 
-/// `window`: 0 for a layer that sees all.
+/// `window`: 0 for a layer that sees all positions.
 Result<AttentionSpec> read_attention(const ModelKeys& keys, const ModelConfig& config, int window, int num_kv_heads) {
   const bool is_windowed = window != 0;
   const HeadKeys names = is_windowed ? kWindowedHeads : HeadKeys();
@@ -48,7 +48,7 @@ Result<AttentionSpec> read_attention(const ModelKeys& keys, const ModelConfig& c
   return attention;
 }
 
-/// [num_layers] of each layer; 0: it sees all.
+/// [num_layers] the window of each layer; 0: it sees all positions.
 Result<std::vector<int>> read_windows_of_layers(const ModelKeys& keys, int num_layers) {
   OCTAVO_TRY(const int window, keys.size("attention.sliding_window"));
   OCTAVO_TRY(const std::vector<bool> is_windowed, read_window_pattern(keys, {}, num_layers));
@@ -57,7 +57,7 @@ Result<std::vector<int>> read_windows_of_layers(const ModelKeys& keys, int num_l
   return windows;
 }
 
-/// Files without V in the layers that see all have K there in its place.
+/// Whether the file has no V in the layers without a window: there K stands in its place.
 bool has_no_v(const ModelKeys& keys, const std::vector<int>& windows) {
   for (std::size_t i = 0; i < windows.size(); ++i)
     for (const std::string_view name : {tensor_names::kV, tensor_names::kQkv})
@@ -66,7 +66,7 @@ bool has_no_v(const ModelKeys& keys, const std::vector<int>& windows) {
   return true;
 }
 
-/// Layer `index` borrows from `lender`, if there is one.
+/// Makes layer `index` borrow from `lender`, if there is one.
 Result<void> borrow(const ModelKeys& keys, int index, std::optional<int> lender, ModelConfig& config) {
   const std::string key = keys.key("attention.shared_kv_layers");
   if (!lender)
@@ -81,7 +81,8 @@ Result<void> borrow(const ModelKeys& keys, int index, std::optional<int> lender,
   return {};
 }
 
-/// The last layers may have no keys and values of their own: they read those of the last layer of their kind that has.
+/// Reads which last layers have no keys and values of their own: they read those of the last layer of their kind that
+/// has.
 Result<void> read_borrowed_layers(const ModelKeys& keys, ModelConfig& config) {
   if (!keys.has("attention.shared_kv_layers")) return {};
   OCTAVO_TRY(const int count, keys.count("attention.shared_kv_layers", config.num_layers() - 1));
@@ -101,7 +102,7 @@ Result<void> read_per_layer_width(const ModelKeys& keys, ModelConfig& config) {
   return {};
 }
 
-/// The feed-forwards of all layers: dense, or dense with a mixture beside each.
+/// Reads the feed-forwards of all layers: dense ones, or dense ones with a mixture beside each.
 Result<void> read_feed_forwards(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(const std::vector<int> widths, keys.sizes("feed_forward_length", config.num_layers()));
   OCTAVO_TRY(const bool is_mixture, has_experts(keys));
@@ -125,7 +126,7 @@ Result<void> read_feed_forwards(const ModelKeys& keys, ModelConfig& config) {
   return {};
 }
 
-/// What the layers, whose number is set, have beside their feed-forwards.
+/// Reads all parts of the layers, whose number is known, but the feed-forwards.
 Result<void> read_layers(const ModelKeys& keys, ModelConfig& config) {
   for (LayerSpec& layer : config.layers) layer.output_scale = true;
   const int num_layers = config.num_layers();
@@ -163,8 +164,9 @@ Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config) {
   return {};
 }
 
-// The layers of transformers' models/gemma4_assistant/modeling_gemma4_assistant.py: no layer has keys and values, and
-// logits have no soft cap, whatever the keys say. The layers that it borrows from are the model's: attach() finds them.
+// The layers as in transformers' models/gemma4_assistant/modeling_gemma4_assistant.py: no layer has keys and values,
+// and logits have no soft cap, whatever the keys say. The layers to borrow from are another model's: attach() finds
+// them.
 Result<void> read_gemma4_assistant(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(const int num_layers, read_block_count(keys));  // all of them are layers of prediction
   config.layers.resize(to_size(num_layers));

@@ -1,4 +1,4 @@
-// EmbeddingGemma (Vera et al., 2025): Gemma 3 whose rows see each other both ways, with two matrices behind the mean.
+// EmbeddingGemma (Vera et al., 2025): Gemma 3 as an encoder, with two matrices after the mean.
 #include "model/architectures/architectures.h"
 #include "model/architectures/encoder_keys.h"
 

@@ -5,11 +5,11 @@
 
 namespace octavo {
 
-/// Norms behind the parts of every layer, a gelu, and embeddings that are multiplied by the root of the width.
+/// Sets norms after the parts of every layer, a gelu, and embeddings that are multiplied by the root of the width.
 void make_gemma(ModelConfig& config);
 
-/// No key says that the 27B models of Gemma 2 and 3 scale scores by their width over their heads: each is known by its
-/// number of layers.
+/// Scales scores by the width over the heads in the 27B models of Gemma 2 and 3, which no key says: each is known by
+/// its number of layers.
 void scale_scores_of_27b(int layers_of_27b, ModelConfig& config);
 
 }  // namespace octavo

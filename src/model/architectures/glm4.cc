@@ -1,4 +1,4 @@
-// GLM-4 of 2025 (Zhipu AI): norms in front of the parts and behind them, half of each head rotated, gate and up of the
+// GLM-4 of 2025 (Zhipu AI): norms before the parts and after them, half of each head rotated, gate and up of the
 // feed-forward in one matrix.
 #include "model/architectures/architectures.h"
 

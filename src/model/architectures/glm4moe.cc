@@ -1,5 +1,5 @@
-// GLM-4.5 and 4.6 (Zhipu AI, 2025): a router by sigmoids with a bias for the choice, an expert for every row, and dense
-// layers in front. Half of each head is rotated.
+// GLM-4.5 and 4.6 (Zhipu AI, 2025): a router with sigmoids and a bias for the choice, an expert for every row, and
+// dense layers first. Half of each head is rotated.
 #include "model/architectures/architectures.h"
 #include "model/architectures/experts_keys.h"
 #include "model/architectures/rope_keys.h"

@@ -23,7 +23,7 @@ Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(ExpertsFfnSpec experts, read_experts(keys, width));
   experts.activation = Activation::kClampedSwiglu;
   experts.biases = Presence::kRequired;
-  experts.has_factors = false;  // llama.cpp's graph has none
+  experts.has_factors = false;  // llama.cpp's graph has no factors
   layer.feed_forward = experts;
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   return read_windows(keys, kGlobalLayerEvery, {}, config.layers);

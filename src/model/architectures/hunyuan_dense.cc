@@ -1,10 +1,10 @@
-// Hunyuan, dense (Tencent, 2025): heads of Q and K are normed behind their rotation.
+// Hunyuan, dense (Tencent, 2025): heads of Q and K are normed after their rotation.
 #include "model/architectures/architectures.h"
 
 namespace octavo {
 namespace {
 
-/// Most files have the stretched base; others its power, by which the base grows as in NTK-aware scaling.
+/// Most files have the stretched base; others have the power by which the base grows, as in NTK-aware scaling.
 Result<void> stretch_base(const ModelKeys& keys, int head_dim, RopeSpec& rope) {
   constexpr std::string_view kAlpha = "rope.scaling.alpha";
   if (!keys.has(kAlpha)) return {};

@@ -6,13 +6,6 @@
 #include "source/tensor_names.h"
 
 namespace octavo {
-namespace {
-
-bool has_tensor(const ModelKeys& keys, int layer, std::string_view name) {
-  return keys.source().find_tensor(tensor_names::of_layer(layer, name)) != nullptr;
-}
-
-}  // namespace
 
 Result<void> read_hy_v3(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_attention_layer(keys, config));
@@ -26,10 +19,10 @@ Result<void> read_hy_v3(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   for (int i = 0; i < config.num_layers(); ++i) {
     auto& of_layer = std::get<ExpertsFfnSpec>(config.layers[to_size(i)].feed_forward);
-    const bool has_shared = has_tensor(keys, i, tensor_names::kGateOfSharedExpert);
+    const bool has_shared = has_layer_tensor(keys, i, tensor_names::kGateOfSharedExpert);
     if (of_layer.shared_width == 0 && has_shared) of_layer.shared_width = width;  // as wide as another, without a key
   }
-  return make_dense(keys, [&](int index) { return !has_tensor(keys, index, tensor_names::kRouter); }, config);
+  return make_dense(keys, [&](int index) { return !has_layer_tensor(keys, index, tensor_names::kRouter); }, config);
 }
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// LFM2 and LFM2.5 (Liquid AI, 2025), dense, and with experts, which a router chooses by sigmoids and a bias.
+// LFM2 and LFM2.5 (Liquid AI, 2025): dense ones, and ones with experts, which a router chooses by sigmoids and a bias.
 #include "model/architectures/architectures.h"
 #include "model/architectures/experts_keys.h"
 #include "model/architectures/lfm2_layers.h"

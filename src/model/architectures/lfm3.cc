@@ -17,7 +17,7 @@ Result<void> read_lfm3(const ModelKeys& keys, ModelConfig& config) {
     if (attention->window > 0) {
       attention->rope.base = windowed_base;
     } else {
-      attention->rope.factors = Presence::kRequired;  // so large for a part of the pairs that these stay
+      attention->rope.factors = Presence::kRequired;  // so large for a part of the pairs that these do not turn
     }
   }
   return {};

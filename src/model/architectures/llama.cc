@@ -1,4 +1,4 @@
-// Llama 1 to 3 and what follows them (Touvron et al., 2023; Grattafiori et al., 2024): Mistral, SmolLM, TinyLlama, ...;
+// Llama 1 to 3 and their successors (Touvron et al., 2023; Grattafiori et al., 2024): Mistral, SmolLM, TinyLlama, ...;
 // with biases Granite Code (Mishra et al., 2024), with experts Mixtral (Jiang et al., 2024).
 #include "model/architectures/architectures.h"
 #include "model/architectures/llama_layer.h"

@@ -1,4 +1,4 @@
-// Mellum 2 (JetBrains, 2026): Qwen 3's mixtures with windows, whose layers' positions are not stretched.
+// Mellum 2 (JetBrains, 2026): Qwen 3's mixtures with windows; the positions of windowed layers are not stretched.
 #include "model/architectures/architectures.h"
 #include "model/architectures/experts_keys.h"
 

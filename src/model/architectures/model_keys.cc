@@ -33,8 +33,7 @@ std::optional<bool> as_flag(const MetadataValue& value) {
 
 /// A file may have the layers of prediction and none of those in front of them, which its key counts.
 bool holds_head_alone(const ModelKeys& keys) {
-  const std::string first = tensor_names::of_layer(0, tensor_names::kAttentionNorm);
-  return keys.has(kPredictionLayers) && keys.source().find_tensor(first) == nullptr;
+  return keys.has(kPredictionLayers) && !has_layer_tensor(keys, 0, tensor_names::kAttentionNorm);
 }
 
 const MetadataArray* find_array(const ModelKeys& keys, std::string_view suffix) {
@@ -43,6 +42,10 @@ const MetadataArray* find_array(const ModelKeys& keys, std::string_view suffix) 
 }
 
 }  // namespace
+
+bool has_layer_tensor(const ModelKeys& keys, int layer, std::string_view name) {
+  return keys.source().find_tensor(tensor_names::of_layer(layer, name)) != nullptr;
+}
 
 Result<void> read_head_dim(const ModelKeys& keys, const ModelConfig& config, const HeadKeys& names,
                            AttentionSpec& attention) {
@@ -133,6 +136,19 @@ Result<double> ModelKeys::positive_or(std::string_view suffix, double otherwise)
 }
 
 Result<std::string_view> ModelKeys::text(std::string_view suffix) const { return source_.get_string(key(suffix)); }
+
+Result<std::vector<float>> ModelKeys::numbers(std::string_view suffix, int count) const {
+  if (find_array(*this, suffix) == nullptr) {
+    OCTAVO_TRY(const float of_all, source_.get_f32(key(suffix)));
+    return std::vector<float>(to_size(count), of_all);
+  }
+  OCTAVO_TRY(std::vector<float> of_each, source_.get_f32_array(key(suffix)));
+  if (!is_for_layers(of_each.size(), count))
+    return fail("{}: {} has {} numbers, expected one for each of the {} layers", path(), key(suffix), of_each.size(),
+                count);
+  of_each.resize(to_size(count));
+  return of_each;
+}
 
 Result<std::vector<bool>> ModelKeys::flags(std::string_view suffix, int count) const {
   const MetadataArray* array = find_array(*this, suffix);
@@ -247,13 +263,15 @@ Result<void> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer, Mo
   return {};
 }
 
-Result<std::vector<bool>> read_window_pattern(const ModelKeys& keys, std::optional<int> global_every, int num_layers) {
+Result<std::vector<bool>> read_window_pattern(const ModelKeys& keys, std::optional<int> global_every, int num_layers,
+                                              GlobalLayer global) {
   constexpr std::string_view kPattern = "attention.sliding_window_pattern";
   if (find_array(keys, kPattern) != nullptr) return keys.flags(kPattern, num_layers);
   const bool is_given = keys.has(kPattern) || !global_every;
   OCTAVO_TRY(const int every, is_given ? keys.count(kPattern) : Result<int>(*global_every));
   std::vector<bool> is_windowed(to_size(num_layers));
-  for (int i = 0; i < num_layers; ++i) is_windowed[to_size(i)] = every == 0 || (i + 1) % every != 0;
+  const int behind_global = global == GlobalLayer::kFirst ? 0 : 1;
+  for (int i = 0; i < num_layers; ++i) is_windowed[to_size(i)] = every == 0 || (i + behind_global) % every != 0;
   return is_windowed;
 }
 
@@ -265,23 +283,24 @@ Result<bool> has_windows(const ModelKeys& keys) {
 }
 
 Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional<int> default_window,
-                          std::vector<LayerSpec>& layers) {
+                          std::vector<LayerSpec>& layers, GlobalLayer global) {
   const bool is_given = keys.has("attention.sliding_window") || !default_window;
   OCTAVO_TRY(const int window, is_given ? keys.size("attention.sliding_window") : Result<int>(*default_window));
   OCTAVO_TRY(const std::vector<bool> is_windowed,
-             read_window_pattern(keys, global_every, static_cast<int>(layers.size())));
+             read_window_pattern(keys, global_every, static_cast<int>(layers.size()), global));
   for (std::size_t i = 0; i < layers.size(); ++i)
     if (is_windowed[i]) layers[i].attention()->window = window;
   return {};
 }
 
-Result<void> read_windows_of_plain_positions(const ModelKeys& keys, int global_every, std::vector<LayerSpec>& layers) {
-  OCTAVO_TRY_VOID(read_windows(keys, global_every, {}, layers));
+Result<void> read_windows_of_plain_positions(const ModelKeys& keys, int global_every, std::vector<LayerSpec>& layers,
+                                             GlobalLayer global) {
+  OCTAVO_TRY_VOID(read_windows(keys, global_every, {}, layers, global));
   for (LayerSpec& layer : layers) {
-    RopeSpec& rope = layer.attention()->rope;
-    if (layer.attention()->window == 0) continue;
-    OCTAVO_TRY(const double base, keys.positive_or("rope.freq_base_swa", rope.base));
-    rope = {.layout = rope.layout, .num_rotated = rope.num_rotated, .base = base};
+    AttentionSpec& attention = *layer.attention();
+    if (attention.window == 0) continue;
+    OCTAVO_TRY(const RopeSpec own, read_windowed_rope(keys, attention));
+    attention.rope = {.layout = own.layout, .num_rotated = own.num_rotated, .base = own.base};
   }
   return {};
 }

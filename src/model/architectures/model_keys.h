@@ -47,6 +47,8 @@ class ModelKeys {
   Result<double> not_negative(std::string_view suffix) const;
   Result<double> positive_or(std::string_view suffix, double otherwise) const;
   Result<std::string_view> text(std::string_view suffix) const;
+  /// A number for each of `count` layers, as sizes() has them.
+  Result<std::vector<float>> numbers(std::string_view suffix, int count) const;
   /// A flag for each of `count` layers, as sizes() has them. A flag is a bool, or 0 or 1 of any type of integers.
   Result<std::vector<bool>> flags(std::string_view suffix, int count) const;
 
@@ -67,6 +69,9 @@ class ModelKeys {
   int context_;
   mutable std::set<std::string, std::less<>> read_;  // suffixes
 };
+
+/// Whether a layer of the file has a tensor of that name.
+bool has_layer_tensor(const ModelKeys& keys, int layer, std::string_view name);
 
 /// The names of the keys of a head's dimensions.
 struct HeadKeys {
@@ -100,10 +105,14 @@ Result<int> read_block_count(const ModelKeys& keys);
 /// The model's layers, all alike. Layers of prediction behind them are counted as skipped.
 Result<void> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer, ModelConfig& config);
 
-/// Which of `num_layers` layers have a window, [num_layers]. The file's pattern is a flag for each, or a number n: each
-/// n-th layer has none; 0: all have one. `global_every`: that number for families whose files leave it out; none: the
-/// pattern must be there.
-Result<std::vector<bool>> read_window_pattern(const ModelKeys& keys, std::optional<int> global_every, int num_layers);
+/// The layer of each n that has no window, where a pattern is the number n.
+enum class GlobalLayer : std::uint8_t { kFirst, kLast };
+
+/// Which of `num_layers` layers have a window, [num_layers]. The file's pattern is a flag for each, or a number n: one
+/// of each n layers has none, the family's first or last; 0: all have one. `global_every`: that number for families
+/// whose files leave it out; none: the pattern must be there.
+Result<std::vector<bool>> read_window_pattern(const ModelKeys& keys, std::optional<int> global_every, int num_layers,
+                                              GlobalLayer global = GlobalLayer::kLast);
 
 /// For families of which each fourth layer sees all where the file has no pattern.
 inline constexpr int kGlobalLayerOfFour = 4;
@@ -114,10 +123,11 @@ Result<bool> has_windows(const ModelKeys& keys);
 /// Gives the file's window to the layers of its pattern. `default_window`: for families whose files leave it out; none:
 /// it must be there.
 Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional<int> default_window,
-                          std::vector<LayerSpec>& layers);
-/// The same, of a family whose windowed layers rotate without the model's stretch, by a base of their own where the
-/// file has one.
-Result<void> read_windows_of_plain_positions(const ModelKeys& keys, int global_every, std::vector<LayerSpec>& layers);
+                          std::vector<LayerSpec>& layers, GlobalLayer global = GlobalLayer::kLast);
+/// The same, of a family whose windowed layers rotate without the model's stretch, by a base and in a number of
+/// dimensions of their own where the file has them.
+Result<void> read_windows_of_plain_positions(const ModelKeys& keys, int global_every, std::vector<LayerSpec>& layers,
+                                             GlobalLayer global = GlobalLayer::kLast);
 /// Rotates nothing in the layers without a window.
 void forget_positions_of_global_layers(std::vector<LayerSpec>& layers);
 

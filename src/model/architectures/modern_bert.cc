@@ -1,5 +1,5 @@
-// ModernBERT (Warner et al., 2024): norms in front of the parts, rotary positions, gated feed-forwards without biases,
-// and two windowed layers behind each that sees the whole text.
+// ModernBERT (Warner et al., 2024): norms before the parts, rotary positions, gated feed-forwards without biases, and
+// two windowed layers after each layer that sees the whole text.
 #include "model/architectures/architectures.h"
 #include "model/architectures/encoder_keys.h"
 
@@ -45,7 +45,7 @@ Result<void> read_modern_bert(const ModelKeys& keys, ModelConfig& config) {
   dense.gate_in_up = true;
   OCTAVO_TRY(dense.activation, read_activation(keys));
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
-  config.layers[0].mixer_norm = Presence::kOptional;  // the embedding has just had one
+  config.layers[0].mixer_norm = Presence::kOptional;  // the embedding has just been normed
   OCTAVO_TRY_VOID(read_windows_behind_global(keys, config));
   make_encoder(config);
   return {};

@@ -1,5 +1,5 @@
 // Nanbeige 4.2: Llama's layers run several times, each pass with keys and values of its own. The norm of the output
-// stands behind each pass, unless the file says otherwise.
+// comes after each pass, unless the file says otherwise.
 #include <cstdint>
 
 #include "model/architectures/architectures.h"
@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::int64_t kMostLayers = 1024;  // of all passes
+constexpr std::int64_t kMostLayers = 1024;  // in all passes together
 
 }  // namespace
 

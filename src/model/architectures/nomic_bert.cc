@@ -1,5 +1,5 @@
 // Nomic Embed (Nussbaum et al., 2024): BERT with rotary positions and gated feed-forwards. Its mixture (Nussbaum and
-// Duderstadt, 2025) has plain ones, and experts in every second layer.
+// Duderstadt, 2025) has feed-forwards without gates, and experts in every second layer.
 #include "model/architectures/architectures.h"
 #include "model/architectures/encoder_keys.h"
 #include "model/architectures/experts_keys.h"

@@ -1,5 +1,5 @@
-// OLMo 2 and 3 (OLMo Team, 2024 and 2025): norms of what the parts give, and none of what they read; Q and K are normed
-// over all their heads at once. OLMo 3 has windows, whose layers' positions are not stretched.
+// OLMo 2 and 3 (OLMo Team, 2024 and 2025): norms after the parts, and none before them; Q and K are normed over all
+// their heads at once. OLMo 3 has windows; the positions of windowed layers are not stretched.
 #include "model/architectures/architectures.h"
 
 namespace octavo {

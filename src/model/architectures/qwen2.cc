@@ -7,7 +7,7 @@ namespace octavo {
 Result<void> read_qwen2(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
   layer.attention()->qkv_bias = Presence::kRequired;
-  std::get<DenseFfnSpec>(layer.feed_forward).has_factors = false;  // llama.cpp's graph has none
+  std::get<DenseFfnSpec>(layer.feed_forward).has_factors = false;  // llama.cpp's graph has no factors
   config.logit_bias = Presence::kOptional;
   return read_equal_layers(keys, layer, config);
 }

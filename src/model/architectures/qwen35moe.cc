@@ -1,4 +1,4 @@
-// Qwen 3.5 and 3.6 with experts: 35B-A3B, 122B-A10B, 397B-A17B. One expert more than are chosen computes every row.
+// Qwen 3.5 and 3.6 with experts: 35B-A3B, 122B-A10B, 397B-A17B. Beside the chosen experts one computes every row.
 #include "model/architectures/architectures.h"
 #include "model/architectures/experts_keys.h"
 #include "model/architectures/qwen35_layers.h"

@@ -122,6 +122,16 @@ Result<RopeSpec> read_rope(const ModelKeys& keys, int head_dim, std::optional<do
   return rope;
 }
 
+Result<RopeSpec> read_windowed_rope(const ModelKeys& keys, const AttentionSpec& attention) {
+  constexpr std::string_view kNumRotated = "rope.dimension_count_swa";
+  RopeSpec rope = attention.rope;
+  OCTAVO_TRY(rope.base, keys.positive_or("rope.freq_base_swa", rope.base));
+  if (keys.has(kNumRotated)) {
+    OCTAVO_TRY(rope.num_rotated, read_num_rotated(keys, kNumRotated, attention.head_dim));
+  }
+  return rope;
+}
+
 Result<void> read_rope_sections(const ModelKeys& keys, bool is_interleaved, RopeSpec& rope) {
   constexpr std::string_view kSections = "rope.dimension_sections";
   constexpr std::size_t kMostSections = 4;  // the last is of a video's sound

@@ -25,4 +25,19 @@ Result<void> read_scales(const ModelKeys& keys, LogitScale effect, ModelConfig& 
   return {};
 }
 
+Result<std::optional<AttentionTemperature>> read_temperature(const ModelKeys& keys, const ModelConfig& config) {
+  if (!keys.has("attention.temperature_scale")) return std::nullopt;
+  AttentionTemperature temperature;
+  OCTAVO_TRY(temperature.slope, keys.not_negative("attention.temperature_scale"));
+  if (temperature.slope == 0) return std::nullopt;
+  OCTAVO_TRY(temperature.length, keys.size_or("rope.scaling.original_context_length", config.context_length));
+  // 0 is none, as llama.cpp writes it.
+  if (!keys.has("attention.temperature_length")) return temperature;
+  OCTAVO_TRY(const std::uint64_t given, keys.source().get_u64(keys.key("attention.temperature_length")));
+  if (given != 0) {
+    OCTAVO_TRY(temperature.length, keys.size("attention.temperature_length"));
+  }
+  return temperature;
+}
+
 }  // namespace octavo

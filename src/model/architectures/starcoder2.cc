@@ -1,4 +1,4 @@
-// StarCoder 2 (Lozhkov et al., 2024): LayerNorm with biases, biases of every matrix, no gate.
+// StarCoder 2 (Lozhkov et al., 2024): LayerNorm with biases, a bias for every matrix, and no gate.
 #include "model/architectures/architectures.h"
 
 namespace octavo {

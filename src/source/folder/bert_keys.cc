@@ -7,8 +7,8 @@
 namespace octavo {
 namespace {
 
-constexpr int kMean = 1, kCls = 2;               // of pooling_type
-constexpr std::uint64_t kTrainedByNomic = 2048;  // positions, where config.json does not say
+constexpr int kMean = 1, kCls = 2;               // values of pooling_type
+constexpr std::uint64_t kTrainedByNomic = 2048;  // the positions where config.json does not say
 
 Result<void> add_encoder_sizes(const FamilyKeys& keys, std::string_view epsilon_name) {
   constexpr SizeName kSizes[] = {{"num_hidden_layers", "block_count"},
@@ -22,7 +22,7 @@ Result<void> add_encoder_sizes(const FamilyKeys& keys, std::string_view epsilon_
   return {};
 }
 
-/// `beyond`: positions that no text has.
+/// Adds the number of learned positions. `beyond`: the number of them that no text has.
 Result<void> add_learned_positions(const FamilyKeys& keys, std::uint64_t beyond) {
   OCTAVO_TRY_VOID(add_encoder_sizes(keys, "layer_norm_eps"));
   OCTAVO_TRY_VOID(require_text(keys, "hidden_act", {"gelu"}));
@@ -42,7 +42,7 @@ Result<void> require_default_rope(const JsonObject& rope) {
   return type == "default" ? Result<void>{} : fail("{} is {}, expected default", rope.place("rope_type"), type);
 }
 
-/// The base of the rotation as transformers 5 writes it, or under its name before.
+/// The base of the rotation as transformers 5 writes it, or under its older name.
 Result<double> rope_base(const JsonObject& config, std::string_view kind_of_layer, std::string_view old_name) {
   if (!config.has("rope_parameters")) return config.number(old_name);
   OCTAVO_TRY(const auto rope, rope_object(config, kind_of_layer));
@@ -57,7 +57,7 @@ Result<void> add_token_types(const FamilyKeys& keys) {
   return {};
 }
 
-/// A config of Nomic's own code.
+/// Adds the keys of a config of Nomic's own code.
 Result<void> add_old_nomic_keys(const FamilyKeys& keys) {
   constexpr SizeName kSizes[] = {{"n_layer", "block_count"},
                                  {"n_embd", "embedding_length"},
@@ -75,14 +75,14 @@ Result<void> add_old_nomic_keys(const FamilyKeys& keys) {
   keys.out.add_f32(keys.key("rope.freq_base"), base);
   OCTAVO_TRY(const double epsilon, keys.config.number("layer_norm_epsilon"));
   keys.out.add_f32(keys.key("attention.layer_norm_epsilon"), epsilon);
-  // A longer text would have other frequencies, by its length.
+  // Longer texts would have other frequencies, which depend on their lengths.
   OCTAVO_TRY(const std::uint64_t positions, keys.config.size("n_positions"));
   OCTAVO_TRY(const auto trained, keys.config.size_if("max_trained_positions"));
   keys.out.add_u32(keys.key("context_length"), std::min(positions, trained.value_or(kTrainedByNomic)));
   return add_token_types(keys);
 }
 
-/// A config of transformers.
+/// Adds the keys of a config of transformers.
 Result<void> add_rotary_bert_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_encoder_sizes(keys, "layer_norm_eps"));
   OCTAVO_TRY_VOID(add_context(keys));
@@ -95,7 +95,7 @@ Result<void> add_rotary_bert_keys(const FamilyKeys& keys) {
 
 Result<void> add_bert_keys(const FamilyKeys& keys) { return add_learned_positions(keys, 0); }
 
-// Positions are counted from the one behind the padding token's id.
+// Positions are counted from the padding token's id plus 1.
 Result<void> add_roberta_keys(const FamilyKeys& keys) {
   OCTAVO_TRY(const auto padding, keys.config.size_if("pad_token_id"));
   return add_learned_positions(keys, padding.value_or(0) + 1);

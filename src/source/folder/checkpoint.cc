@@ -16,7 +16,7 @@ constexpr std::string_view kWhole = "model.safetensors", kIndex = "model.safeten
 constexpr std::size_t kMaxFiles = 1024;
 constexpr JsonLimits kIndexLimits{.max_bytes = std::size_t{64} << 20, .max_values = std::size_t{1} << 20};
 
-/// tensor -> file, as the index has it; the files have no folders of their own.
+/// Reads the index's map from tensors to files; the files are in no folders of their own.
 Result<std::map<std::string, std::string>> read_index(const fs::path& path) {
   OCTAVO_TRY(const TemplateValue value, read_json_file(path, kIndexLimits));
   const std::string name = path.string();

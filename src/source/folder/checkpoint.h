@@ -1,5 +1,5 @@
-// The tensors of a Hugging Face folder: model.safetensors, or the files that model.safetensors.index.json names; and
-// those of folders in it.
+// The tensors of a Hugging Face folder: model.safetensors, or the files that model.safetensors.index.json names, and
+// the tensors of folders inside it.
 //
 // Read-only once opened.
 #pragma once
@@ -24,10 +24,10 @@ struct CheckpointTensor {
 
 class Checkpoint {
  public:
-  /// Opens a folder's files. Errors: there is neither file; a file that the index names is missing, or lacks a tensor;
-  /// two files have a tensor of one name; a stop was asked for before the last file was opened.
-  /// `dense`: folders with a model.safetensors of their own, whose tensors are named "dense.last.linear.weight", and
-  /// those of one in front of it "dense.first.linear.weight".
+  /// Opens a folder's files. Errors: neither file exists; a file that the index names is missing, or lacks a tensor;
+  /// two files have a tensor of one name; a stop was asked for before the last file was opened. `dense`: folders with a
+  /// model.safetensors of their own. The last one's tensors are named "dense.last.linear.weight", and those of one
+  /// before it "dense.first.linear.weight".
   static Result<Checkpoint> open(const std::filesystem::path& folder, std::span<const std::filesystem::path> dense,
                                  const std::stop_token& stop);
 

@@ -17,6 +17,11 @@ Result<std::string_view> rope_type(const JsonObject& rope) {
   return "default";
 }
 
+/// The dimensions of a head of which a part is rotated.
+std::uint64_t rotated_dims(double part, std::uint64_t head) {
+  return static_cast<std::uint64_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(head));
+}
+
 Result<void> add_yarn_keys(const FamilyKeys& keys, const JsonObject& rope) {
   keys.out.add_text(keys.key("rope.scaling.type"), "yarn");
   OCTAVO_TRY(const double factor, rope.number("factor"));
@@ -26,12 +31,15 @@ Result<void> add_yarn_keys(const FamilyKeys& keys, const JsonObject& rope) {
   constexpr std::pair<std::string_view, std::string_view> kNumbers[] = {
       {"beta_fast", "rope.scaling.yarn_beta_fast"},
       {"beta_slow", "rope.scaling.yarn_beta_slow"},
-      {"attention_factor", "rope.scaling.yarn_attn_factor"},
-      {"mscale_all_dim", "rope.scaling.yarn_log_multiplier"}};
+      {"attention_factor", "rope.scaling.yarn_attn_factor"}};
   for (const auto& [from, to] : kNumbers) {
     OCTAVO_TRY(const auto number, rope.number_if(from));
     if (number) keys.out.add_f32(keys.key(to), *number);
   }
+  // llama.cpp's converter writes a tenth of it for models with a latent.
+  OCTAVO_TRY(const auto growth, rope.number_if("mscale_all_dim"));
+  const double part = keys.config.has("kv_lora_rank") ? 0.1 : 1;
+  if (growth) keys.out.add_f32(keys.key("rope.scaling.yarn_log_multiplier"), part * *growth);
   return {};
 }
 
@@ -89,10 +97,14 @@ Result<void> add_named_sizes(const FamilyKeys& keys, std::span<const SizeName> n
 }
 
 Result<void> add_sizes(const FamilyKeys& keys, Names activations) {
-  constexpr SizeName kSizes[] = {{"num_hidden_layers", "block_count"},
-                                 {"hidden_size", "embedding_length"},
-                                 {"num_attention_heads", "attention.head_count"},
-                                 {"vocab_size", "vocab_size"}};
+  constexpr SizeName kHeads[] = {{"num_attention_heads", "attention.head_count"}};
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kHeads));
+  return add_sizes_but_heads(keys, activations);
+}
+
+Result<void> add_sizes_but_heads(const FamilyKeys& keys, Names activations) {
+  constexpr SizeName kSizes[] = {
+      {"num_hidden_layers", "block_count"}, {"hidden_size", "embedding_length"}, {"vocab_size", "vocab_size"}};
   OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
   const std::string_view of_layer_norm = keys.config.has("layer_norm_eps") ? "layer_norm_eps" : "norm_epsilon";
   const bool is_layer_norm = !keys.config.has("rms_norm_eps") && keys.config.has(of_layer_norm);
@@ -105,12 +117,21 @@ Result<void> add_sizes(const FamilyKeys& keys, Names activations) {
 
 Result<void> add_common_keys(const FamilyKeys& keys, Names activations) {
   OCTAVO_TRY_VOID(add_sizes(keys, activations));
+  return add_equal_parts(keys);
+}
+
+Result<void> add_head_sizes(const FamilyKeys& keys) {
   OCTAVO_TRY(const std::uint64_t heads, keys.config.size("num_attention_heads"));
   OCTAVO_TRY(const auto kv_heads, keys.config.size_if("num_key_value_heads"));
   keys.out.add_u32(keys.key("attention.head_count_kv"), kv_heads.value_or(heads));
   OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
   keys.out.add_u32(keys.key("attention.key_length"), head);
   keys.out.add_u32(keys.key("attention.value_length"), head);
+  return {};
+}
+
+Result<void> add_equal_parts(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_head_sizes(keys));
   OCTAVO_TRY(const auto ffn, keys.config.size_if("intermediate_size"));
   if (ffn) keys.out.add_u32(keys.key("feed_forward_length"), *ffn);
   return {};
@@ -192,7 +213,7 @@ Result<std::optional<JsonObject>> rope_object(const JsonObject& config, std::str
   return parameters->object_if(kind_of_layer);
 }
 
-Result<void> add_rope_keys(const FamilyKeys& keys, double rotated) {
+Result<void> add_angle_keys(const FamilyKeys& keys) {
   OCTAVO_TRY(const auto rope, rope_object(keys.config, "full_attention"));
   std::optional<double> base;
   if (rope) {
@@ -202,16 +223,20 @@ Result<void> add_rope_keys(const FamilyKeys& keys, double rotated) {
     OCTAVO_TRY(base, keys.config.number_if("rope_theta"));
   }
   if (base) keys.out.add_f32(keys.key("rope.freq_base"), *base);
+  return rope ? add_scaling_keys(keys, *rope) : Result<void>{};
+}
+
+Result<void> add_rope_keys(const FamilyKeys& keys, double rotated) {
+  OCTAVO_TRY_VOID(add_angle_keys(keys));
+  OCTAVO_TRY(const auto rope, rope_object(keys.config, "full_attention"));
   OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
   OCTAVO_TRY(const auto part, keys.config.number_if("partial_rotary_factor"));
   rotated = part.value_or(rotated);
   if (rope) {
     OCTAVO_TRY(const auto own, rope->number_if("partial_rotary_factor"));
     rotated = own.value_or(rotated);
-    OCTAVO_TRY_VOID(add_scaling_keys(keys, *rope));
   }
-  keys.out.add_u32(keys.key("rope.dimension_count"),
-                   static_cast<std::uint64_t>(std::clamp(rotated, 0.0, 1.0) * static_cast<double>(head)));
+  keys.out.add_u32(keys.key("rope.dimension_count"), rotated_dims(rotated, head));
   return {};
 }
 
@@ -227,6 +252,27 @@ Result<void> add_rope_bases(const FamilyKeys& keys) {
   return {};
 }
 
+Result<void> add_windows(const FamilyKeys& keys) {
+  OCTAVO_TRY(const bool has_windows, keys.config.flag_or("use_sliding_window", true));
+  OCTAVO_TRY(const auto kinds, layer_kinds(keys.config, {"full_attention", "sliding_attention"}));
+  std::vector<bool> is_windowed;
+  for (const std::string_view kind : kinds) is_windowed.push_back(kind == "sliding_attention");
+  if (!has_windows || std::ranges::find(is_windowed, true) == is_windowed.end()) return {};
+  OCTAVO_TRY_VOID(add_window(keys));
+  keys.out.add_flags(keys.key("attention.sliding_window_pattern"), is_windowed);
+  OCTAVO_TRY(const auto rope, rope_object(keys.config, "sliding_attention"));
+  if (!rope) return {};
+  const std::string_view type_name = rope->has("rope_type") ? "rope_type" : "type";
+  OCTAVO_TRY(const std::string_view type, rope_type(*rope));
+  if (type != "default") return fail("{} is {}, expected default", rope->place(type_name), quote(type));
+  OCTAVO_TRY(const auto base, rope->number_if("rope_theta"));
+  if (base) keys.out.add_f32(keys.key("rope.freq_base_swa"), *base);
+  OCTAVO_TRY(const auto part, rope->number_if("partial_rotary_factor"));
+  OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
+  keys.out.add_u32(keys.key("rope.dimension_count_swa"), rotated_dims(part.value_or(1), head));
+  return {};
+}
+
 Result<void> add_mixture_keys(const FamilyKeys& keys, const MixtureNames& names) {
   const SizeName sizes[] = {{names.num_experts, "expert_count"},
                             {names.num_chosen, "expert_used_count"},
@@ -239,30 +285,35 @@ std::string_view name_of_experts(const JsonObject& config) {
 }
 
 // As transformers' modeling_rope_utils.py computes them (_compute_llama3_parameters), and llama.cpp writes them.
-Result<std::vector<float>> rope_factors(const JsonObject& config, Math math) {
-  OCTAVO_TRY(const auto rope, rope_object(config));
-  if (!rope) return std::vector<float>();
-  OCTAVO_TRY(const std::string_view type, rope_type(*rope));
+Result<std::vector<float>> llama3_factors(const JsonObject& rope, std::optional<double> base, std::uint64_t rotated,
+                                          Math math) {
+  OCTAVO_TRY(const std::string_view type, rope_type(rope));
   if (type != "llama3") return std::vector<float>();
-  OCTAVO_TRY(const double factor, rope->number("factor"));
-  OCTAVO_TRY(const double low, rope->number("low_freq_factor"));
-  OCTAVO_TRY(const double high, rope->number("high_freq_factor"));
-  OCTAVO_TRY(const double original, rope->number("original_max_position_embeddings"));
-  OCTAVO_TRY(const auto own_base, rope->number_if("rope_theta"));
-  OCTAVO_TRY(const auto base, own_base ? Result<std::optional<double>>(own_base) : config.number_if("rope_theta"));
-  if (!base || !(low > 0) || !(high > low) || !(factor >= 1) || !(original > 0))
-    return fail("{}: expected rope_theta, a factor from 1, and low_freq_factor below high_freq_factor",
-                rope->place("rope_type"));
-  OCTAVO_TRY(const std::uint64_t head, head_length(config));
+  OCTAVO_TRY(const double factor, rope.number("factor"));
+  OCTAVO_TRY(const double low, rope.number("low_freq_factor"));
+  OCTAVO_TRY(const double high, rope.number("high_freq_factor"));
+  OCTAVO_TRY(const double original, rope.number("original_max_position_embeddings"));
+  if (!base || !(low > 0) || !(high >= low) || !(factor >= 1) || !(original > 0))
+    return fail("{}: expected rope_theta, a factor from 1, and a low_freq_factor up to high_freq_factor",
+                rope.place("rope_type"));
   std::vector<float> factors;
-  for (std::uint64_t i = 0; i < head / 2; ++i) {
+  for (std::uint64_t i = 0; i < rotated / 2; ++i) {
     const double length =
-        2 * std::numbers::pi * math.pow(*base, 2.0 * static_cast<double>(i) / static_cast<double>(head));
+        2 * std::numbers::pi * math.pow(*base, 2.0 * static_cast<double>(i) / static_cast<double>(rotated));
     const double turns = original / length;  // of this pair within the original context
-    const double smooth = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+    const double smooth = turns >= high ? 1 : std::max(0.0, (turns - low) / (high - low));  // Llama 4's are equal
     factors.push_back(static_cast<float>(1 / ((1 - smooth) / factor + smooth)));
   }
   return factors;
+}
+
+Result<std::vector<float>> rope_factors(const JsonObject& config, Math math) {
+  OCTAVO_TRY(const auto rope, rope_object(config));
+  if (!rope) return std::vector<float>();
+  OCTAVO_TRY(const auto own_base, rope->number_if("rope_theta"));
+  OCTAVO_TRY(const auto base, own_base ? Result<std::optional<double>>(own_base) : config.number_if("rope_theta"));
+  OCTAVO_TRY(const std::uint64_t head, head_length(config));
+  return llama3_factors(*rope, base, head, math);
 }
 
 // A part of the pairs is rotated, at the frequencies that these have in a whole head (transformers,

@@ -18,8 +18,15 @@ using Names = std::initializer_list<std::string_view>;
 /// Layers, width, heads, vocabulary and norms' epsilon. Error: one is missing, or something that changes what the model
 /// computes has a value that is not supported; `activations` are the functions of a feed-forward that are.
 Result<void> add_sizes(const FamilyKeys& keys, Names activations = {"silu", "swish", "gelu_pytorch_tanh"});
-/// The keys above, and keys and values and the feed-forward that are alike in all layers, as in most families.
+/// The keys of add_sizes() without the number of heads, for families whose layers have others.
+Result<void> add_sizes_but_heads(const FamilyKeys& keys, Names activations = {"silu", "swish", "gelu_pytorch_tanh"});
+/// Heads of keys and values, and the length of all heads; and with them a feed-forward that is alike in all layers.
+Result<void> add_head_sizes(const FamilyKeys& keys);
+Result<void> add_equal_parts(const FamilyKeys& keys);
+/// The keys of add_sizes() and add_equal_parts(), as in most families.
 Result<void> add_common_keys(const FamilyKeys& keys, Names activations = {"silu", "swish", "gelu_pytorch_tanh"});
+/// The base of the rotation's angles, and how they are stretched.
+Result<void> add_angle_keys(const FamilyKeys& keys);
 /// The rotation of positions: rope_parameters as transformers 5 writes them, or rope_theta and rope_scaling. Llama 3's
 /// factors are no keys: rope_factors() gives them.
 /// `rotated`: the part of a head that is, where config.json does not say.
@@ -34,6 +41,9 @@ Result<void> add_context(const FamilyKeys& keys, std::optional<std::uint64_t> wi
 Result<void> add_kv_heads(const FamilyKeys& keys, const std::vector<bool>& attends);
 /// A window that some layers have.
 Result<void> add_window(const FamilyKeys& keys);
+/// The window of the layers that layer_types gives one, if any; and their rotation, which is plain: its base, and the
+/// dimensions of a head that it turns.
+Result<void> add_windows(const FamilyKeys& keys);
 /// Counts of a mixture under the names that this family gives them.
 struct MixtureNames {
   std::string_view num_experts, num_chosen, width;
@@ -66,7 +76,11 @@ Result<std::uint64_t> head_length(const JsonObject& config);
 Result<std::optional<JsonObject>> rope_object(const JsonObject& config, std::string_view kind_of_layer = {});
 /// Divisors of frequencies of a head in layers that see all, of which a part of the pairs is rotated.
 Result<std::vector<float>> proportional_rope_factors(const JsonObject& config, std::uint64_t head);
-/// Divisors of frequencies by which Llama 3.1 stretches its context, one for each pair of a head; empty: none.
+/// Divisors of frequencies by which Llama 3.1 stretches its context, one for each pair of `rotated` dimensions; empty:
+/// the positions are stretched in another way, or not at all. Error: one is wrong, or there is no base.
+Result<std::vector<float>> llama3_factors(const JsonObject& rope, std::optional<double> base, std::uint64_t rotated,
+                                          Math math);
+/// The same of a config's whole heads.
 Result<std::vector<float>> rope_factors(const JsonObject& config, Math math);
 
 }  // namespace octavo

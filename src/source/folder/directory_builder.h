@@ -16,7 +16,7 @@ namespace octavo {
 
 class DirectoryBuilder {
  public:
-  /// The key must be new, here and below.
+  /// Adds a value, whose key must be new, here and below.
   void add_u32(std::string_view key, std::uint64_t value);
   void add_f32(std::string_view key, double value);
   void add_flag(std::string_view key, bool value);

@@ -259,6 +259,32 @@ constexpr TensorName kRouterNames[] = {
     {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
     {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
 };
+constexpr TensorName kLagunaNames[] = {
+    {"self_attn.g_proj", "attn_gate"},
+    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+    // as the checkpoint of the hub has them
+    {"mlp.experts.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+};
+constexpr TensorName kLing2Names[] = {
+    {"attention.query_key_value", "attn_qkv"},
+    {"attention.dense", "attn_output"},
+    {"attention.query_layernorm", "attn_q_norm"},
+    {"attention.key_layernorm", "attn_k_norm"},
+    {"mlp.gate.expert_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+};
+constexpr TensorName kLing2WholeNames[] = {{"model.word_embeddings.weight", "token_embd.weight"}};
+constexpr TensorName kSparkNames[] = {
+    {"self_attn.q_k_v_proj", "attn_qkv"}, {"self_attn.out_proj", "attn_output"}, {"self_attn.g_proj", "attn_gate"}};
+constexpr TensorName kSparkWholeNames[] = {{"model.embedding.weight", "token_embd.weight"}};
 constexpr TensorName kHunyuan3Names[] = {
     {"mlp.e_score_correction_bias", "exp_probs_b", TensorForm::kVector},
     {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
@@ -276,6 +302,35 @@ constexpr TensorName kTransposedExpertsNames[] = {
     {"mlp.experts.gate_up_proj", "ffn_gate_exps.weight", TensorForm::kGateThenUpOfEither},
     {"mlp.experts.down_proj", "ffn_down_exps.weight", TensorForm::kDownOfEither},
 };
+constexpr TensorName kLatentNames[] = {
+    {"self_attn.q_a_proj", "attn_q_a"},
+    {"self_attn.q_a_layernorm", "attn_q_a_norm"},
+    {"self_attn.q_b_proj", "attn_q_b"},
+    {"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
+    {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+    {"self_attn.kv_b_proj.weight", "attn_k_b.weight", TensorForm::kKeysThenValues},
+    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+};
+constexpr TensorName kMiniCpm3Names[] = {
+    {"self_attn.q_a_proj", "attn_q_a"},
+    {"self_attn.q_a_layernorm", "attn_q_a_norm"},
+    {"self_attn.q_b_proj", "attn_q_b"},
+    {"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
+    {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+    {"self_attn.kv_b_proj", "attn_kv_b"},
+};
+constexpr Family kDeepSeekV3 = {.model = "DeepseekV3ForCausalLM",
+                                .architecture = "deepseek2",
+                                .add_keys = add_deepseek_v3_keys,
+                                .own_names = kLatentNames,
+                                .has_layers_behind = true};
+constexpr Family kMistral4 = {.model = "Mistral4ForCausalLM",
+                              .architecture = "mistral4",
+                              .add_keys = add_mistral4_keys,
+                              .own_names = kLatentNames};
 constexpr Family kQwen3Next = {.model = "Qwen3NextForCausalLM",
                                .architecture = "qwen3next",
                                .add_keys = add_qwen3next_keys,
@@ -294,6 +349,44 @@ constexpr Family kHunyuan3 = {.model = "HYV3ForCausalLM",
                               .add_keys = add_hy_v3_keys,
                               .own_names = kHunyuan3Names,
                               .has_layers_behind = true};
+
+constexpr TensorName kLlama4Names[] = {
+    {"feed_forward.gate_proj", "ffn_gate"},
+    {"feed_forward.up_proj", "ffn_up"},
+    {"feed_forward.down_proj", "ffn_down"},
+    {"feed_forward.router", "ffn_gate_inp"},
+    {"feed_forward.experts.gate_up_proj", "ffn_gate_exps.weight", TensorForm::kTransposedGateThenUp},
+    {"feed_forward.experts.down_proj", "ffn_down_exps.weight", TensorForm::kTransposed},
+    {"feed_forward.shared_expert.gate_proj", "ffn_gate_shexp"},
+    {"feed_forward.shared_expert.up_proj", "ffn_up_shexp"},
+    {"feed_forward.shared_expert.down_proj", "ffn_down_shexp"},
+};
+constexpr Family kLlama4 = {
+    .model = "Llama4ForCausalLM", .architecture = "llama4", .add_keys = add_llama4_keys, .own_names = kLlama4Names};
+
+constexpr TensorName kStep35Names[] = {
+    {"self_attn.g_proj", "attn_gate"},
+    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+    // as the checkpoint of the hub has them
+    {"moe.gate", "ffn_gate_inp"},
+    {"moe.router_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"moe.gate_proj", "ffn_gate_exps"},
+    {"moe.up_proj", "ffn_up_exps"},
+    {"moe.down_proj", "ffn_down_exps"},
+    {"share_expert.gate_proj", "ffn_gate_shexp"},
+    {"share_expert.up_proj", "ffn_up_shexp"},
+    {"share_expert.down_proj", "ffn_down_shexp"},
+};
+constexpr Family kStep35 = {.model = "Step3p5ForCausalLM",
+                            .architecture = "step35",
+                            .add_keys = add_step35_keys,
+                            .own_names = kStep35Names,
+                            .rope_factors = step35_rope_factors,
+                            .adds_one_to_norms = true,
+                            .has_layers_behind = true};
 
 constexpr TensorName kBertNames[] = {
     {"attention.self.query", "attn_q"},
@@ -448,6 +541,19 @@ constexpr Family kFamilies[] = {
      .add_keys = add_nanbeige_keys,
      .pairs_neighbours = true},
     {.model = "MiniCPMForCausalLM", .architecture = "minicpm", .add_keys = add_minicpm_keys, .pairs_neighbours = true},
+    {.model = "MiniCPM3ForCausalLM",
+     .architecture = "minicpm3",
+     .add_keys = add_minicpm3_keys,
+     .own_names = kMiniCpm3Names,
+     .made_vectors = phi3_rope_factors,
+     .ties_output = true},
+    {.model = "DeepseekV2ForCausalLM",
+     .architecture = "deepseek2",
+     .add_keys = add_deepseek_v2_keys,
+     .own_names = kLatentNames},
+    kDeepSeekV3,
+    renamed(kDeepSeekV3, "Glm4MoeLiteForCausalLM"),
+    kMistral4,
     {.model = "Qwen2ForCausalLM", .architecture = "qwen2", .add_keys = add_qwen_keys},
     {.model = "Qwen3ForCausalLM", .architecture = "qwen3", .add_keys = add_qwen_keys},
     {.model = "Qwen3MoeForCausalLM", .architecture = "qwen3moe", .add_keys = add_qwen3moe_keys},
@@ -503,7 +609,29 @@ constexpr Family kFamilies[] = {
      .add_keys = add_ernie4_5_moe_keys,
      .own_names = kRouterNames,
      .ties_output = true},
+    {.model = "LagunaForCausalLM", .architecture = "laguna", .add_keys = add_laguna_keys, .own_names = kLagunaNames},
+    {.model = "Cohere2MoeForCausalLM",
+     .architecture = "cohere2moe",
+     .add_keys = add_cohere2moe_keys,
+     .own_names = kRouterNames,
+     .ties_output = true,
+     .has_layers_behind = true},
+    {.model = "BailingMoeV2ForCausalLM",
+     .architecture = "bailingmoe2",
+     .add_keys = add_bailingmoe2_keys,
+     .own_names = kLing2Names,
+     .own_whole_names = kLing2WholeNames,
+     .has_layers_behind = true},
+    {.model = "Spark2_5ForCausalLM",
+     .architecture = "spark2_5",
+     .add_keys = add_spark2_5_keys,
+     .own_names = kSparkNames,
+     .own_whole_names = kSparkWholeNames},
     {.model = "MellumForCausalLM", .architecture = "mellum", .add_keys = add_mellum_keys},
+    kStep35,
+    with_other_parts(kStep35, "Step3p7ForConditionalGeneration"),
+    kLlama4,
+    with_other_parts(kLlama4, "Llama4ForConditionalGeneration"),
     kGptOss,
     kGemma2,
     kGemma3,

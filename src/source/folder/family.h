@@ -46,6 +46,7 @@ enum class TensorForm {
   kDecay,                 // kValueHeads of logarithms: becomes minus their exponential
   kGateThenUp,            // [experts, gate's rows and behind them up's, columns]
   kTransposedGateAndUp,   // [experts, columns, gate's rows and up's in turns]
+  kTransposedGateThenUp,  // [experts, columns, gate's rows and behind them up's]
   kGateThenUpOfEither,    // [experts, columns, gate's rows and behind them up's], or kGateThenUp: by the width
   kDownOfEither,          // kTransposed, or as it lies: by the width
   kTransposed,            // [experts, columns, rows]
@@ -54,6 +55,7 @@ enum class TensorForm {
   kCodes,                 // MXFP4
   kScales,                // of either
   kBehindPadding,         // rows of positions behind those that count the padding token, which nobody has
+  kKeysThenValues,        // for each head the rows that make its keys, which GGUF has by columns, and its values
   kNumbers,               // a matrix that GGUF has as F32
   kFrames,                // [rows, 3, 2 frames, side, side]: becomes the F32 kernel of each frame
 };

@@ -57,6 +57,19 @@ Result<void> add_glm4moe_keys(const FamilyKeys& keys);
 Result<void> add_ernie4_5_moe_keys(const FamilyKeys& keys);
 Result<void> add_mellum_keys(const FamilyKeys& keys);
 Result<void> add_hy_v3_keys(const FamilyKeys& keys);
+Result<void> add_laguna_keys(const FamilyKeys& keys);
+Result<void> add_cohere2moe_keys(const FamilyKeys& keys);
+Result<void> add_bailingmoe2_keys(const FamilyKeys& keys);
+Result<void> add_spark2_5_keys(const FamilyKeys& keys);
+Result<void> add_llama4_keys(const FamilyKeys& keys);
+Result<void> add_step35_keys(const FamilyKeys& keys);
+/// Those of layers that see all, which rotate half of a head.
+Result<std::vector<float>> step35_rope_factors(const JsonObject& config, Math math);
+/// DeepSeek V2, whose router is a softmax unless config.json says otherwise; V3, whose is of sigmoids; Mistral 4.
+Result<void> add_deepseek_v2_keys(const FamilyKeys& keys);
+Result<void> add_deepseek_v3_keys(const FamilyKeys& keys);
+Result<void> add_mistral4_keys(const FamilyKeys& keys);
+Result<void> add_minicpm3_keys(const FamilyKeys& keys);
 Result<void> add_gpt_oss_keys(const FamilyKeys& keys);
 Result<void> add_gemma2_keys(const FamilyKeys& keys);
 Result<void> add_gemma3_keys(const FamilyKeys& keys);

@@ -26,14 +26,15 @@ struct JsonFile {
     OCTAVO_TRY(file.value, read_json_object(file.text, path, kConfigLimits.max_values));
     return file;
   }
-  /// A view of the file.
+  /// The file's value as an object.
   JsonObject object() const { return {std::get<TemplateDict>(value), name}; }
 
   std::string name, text;
   TemplateValue value;
 };
 
-/// How pictures are prepared: transformers 5 writes it into a file with other things, earlier ones into one of its own.
+/// Reads how pictures are prepared: transformers 5 writes it into a file with other things, older versions into a file
+/// of its own.
 Result<std::optional<JsonFile>> read_processing(const fs::path& folder) {
   for (const std::string_view name : {"processor_config.json", "preprocessor_config.json"}) {
     std::error_code ignored;
@@ -44,7 +45,7 @@ Result<std::optional<JsonFile>> read_processing(const fs::path& folder) {
   return std::nullopt;
 }
 
-/// The model's own name for what it is, of which there may be several.
+/// The family by the model's own name for its architecture, of which there may be several.
 Result<const Family*> family_of(const JsonObject& config) {
   const TemplateList* list = config.find_list("architectures");
   const auto* first = list == nullptr || list->empty() ? nullptr : std::get_if<std::string>(&list->front());

@@ -29,7 +29,7 @@ class FolderSource final : public ModelSource {
   /// another way, a tensor without a place in GGUF or of another shape or type than there.
   static Result<FolderSource> open(const std::filesystem::path& folder, const std::stop_token& stop = {},
                                    Math math = Math());
-  /// Whether the folder's config.json tells of an encoder of pictures of a family that is known.
+  /// Whether the folder's config.json names an encoder of pictures of a known family.
   static bool has_tower(const std::filesystem::path& folder);
   /// Opens the encoder of pictures that lies in a folder, as a file of one (mmproj) would be. How pictures are prepared
   /// is read from processor_config.json or preprocessor_config.json. Errors: those of open(); the folder has none, or

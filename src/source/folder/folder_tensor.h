@@ -13,7 +13,7 @@
 
 namespace octavo {
 
-/// Bytes of a file.
+/// A range of a file's bytes.
 struct StoredRange {
   const MappedFile* file;
   std::uint64_t offset;
@@ -30,7 +30,7 @@ class FolderTensor {
   virtual std::uint64_t bytes() const = 0;
   /// Reads the bytes from `offset` on. Error: a file ends before them now, or cannot be read.
   virtual Result<void> read(std::uint64_t offset, std::span<std::byte> out) const = 0;
-  /// The place of the first stored byte: the file's index and the offset in the file.
+  /// The place of the first stored byte: the file's number, and the offset in the file.
   virtual std::pair<std::size_t, std::uint64_t> place() const { return {0, 0}; }
 
   /// Tells the system that these bytes will soon be read, or not again.
@@ -41,13 +41,13 @@ class FolderTensor {
   FolderTensor() = default;
 
  private:
-  /// The stored bytes of which those from `offset` on, up to `size` of them, are made.
+  /// The stored bytes of which up to `size` bytes from `offset` on are made.
   virtual std::vector<StoredRange> ranges(std::uint64_t /*offset*/, std::uint64_t /*size*/) const { return {}; }
-  /// Whether no other tensor is made of bytes between these.
+  /// Whether no other tensor is made of the bytes in these ranges.
   virtual bool may_drop() const { return true; }
 };
 
-/// The numbers of a tensor that is computed.
+/// A tensor whose numbers are computed.
 class FolderNumbers final : public FolderTensor {
  public:
   explicit FolderNumbers(std::vector<float> numbers) : numbers_(std::move(numbers)) {}

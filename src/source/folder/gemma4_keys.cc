@@ -8,8 +8,8 @@
 namespace octavo {
 namespace {
 
-/// A size of the layers without a window: `global`, or what the first of them has in per_layer_config under `own`, as
-/// transformers 5 writes it; none: as in the others.
+/// A size in the layers without a window: `global`, or the first such layer's `own` in per_layer_config, as
+/// transformers 5 writes it; none: the same size as in the other layers.
 Result<std::optional<std::uint64_t>> global_size(const JsonObject& config, std::string_view global,
                                                  std::string_view own) {
   if (config.has(global)) return config.size_if(global);
@@ -51,7 +51,7 @@ Result<void> add_heads(const FamilyKeys& keys, const std::vector<bool>& is_windo
   return {};
 }
 
-/// The layers behind the last that has keys and values of its own may have a feed-forward that is twice as wide.
+/// Adds the widths of the feed-forwards: layers that borrow keys and values may have twice the width.
 Result<void> add_feed_forwards(const FamilyKeys& keys, std::size_t num_layers) {
   OCTAVO_TRY(const auto shared, keys.config.size_if("num_kv_shared_layers"));
   OCTAVO_TRY(const std::uint64_t width, keys.config.size("intermediate_size"));

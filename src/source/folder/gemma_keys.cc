@@ -5,8 +5,8 @@
 namespace octavo {
 namespace {
 
-/// Scores are divided by the root of the head's length, or in the models of 27 billion weights of the width of a head's
-/// share; Octavo knows these by their number of layers, as llama.cpp does.
+/// Checks the scale of scores: they are divided by the root of a head's length or, in the models of 27 billion weights,
+/// of the width divided by the heads. Octavo knows these by their number of layers, as llama.cpp does.
 Result<void> check_score_scale(const FamilyKeys& keys, std::uint64_t layers_of_27b) {
   OCTAVO_TRY(const auto given, keys.config.number_if("query_pre_attn_scalar"));
   if (!given) return {};

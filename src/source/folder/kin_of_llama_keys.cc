@@ -59,6 +59,16 @@ Result<void> add_apertus_keys(const FamilyKeys& keys) {
   return add_context(keys);
 }
 
+Result<void> add_spark2_5_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_common_keys(keys, {"gelu"}));
+  OCTAVO_TRY_VOID(add_rope_keys(keys));
+  for (const std::string_view name : {"attention_bias", "mlp_bias"}) OCTAVO_TRY_VOID(require_flag(keys, name, false));
+  OCTAVO_TRY_VOID(require_flag(keys, "headwise_attn_output_gate", true));
+  OCTAVO_TRY_VOID(require_text(keys, "gate_attn_act_mode", {"sigmoid"}));
+  OCTAVO_TRY_VOID(add_windows(keys));
+  return add_context(keys);
+}
+
 Result<void> add_smollm3_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_dense_keys(keys));
   OCTAVO_TRY_VOID(require_flag(keys, "use_sliding_window", false));

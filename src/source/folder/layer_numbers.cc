@@ -7,7 +7,7 @@
 namespace octavo {
 
 Result<void> add_layer_numbers(const Checkpoint& checkpoint, const Family& family, DirectoryBuilder& out) {
-  std::map<std::string_view, std::map<std::uint64_t, float>> numbers;  // by GGUF's key and the layer
+  std::map<std::string_view, std::map<std::uint64_t, float>> numbers;  // [GGUF's key][layer]
   for (const CheckpointTensor& tensor : checkpoint.tensors()) {
     const auto place = place_of_layer_number(family, tensor.stored->name);
     if (!place) continue;

@@ -6,8 +6,8 @@
 
 namespace octavo {
 
-/// Adds the family's numbers of layers as arrays, each of a number for each layer. Errors name the file and the tensor:
-/// a layer lacks one that others have, or it is no number.
+/// Adds the family's numbers of layers as arrays with a number for each layer. Errors name the file and the tensor: a
+/// layer lacks a number that others have, or it is no number.
 Result<void> add_layer_numbers(const Checkpoint& checkpoint, const Family& family, DirectoryBuilder& out);
 
 }  // namespace octavo

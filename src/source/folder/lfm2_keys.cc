@@ -13,8 +13,8 @@ namespace {
 Result<std::vector<bool>> attending_layers(const JsonObject& config) {
   constexpr std::string_view kNumbers = "full_attn_idxs";
   OCTAVO_TRY(const std::uint64_t num_layers, config.size("num_hidden_layers"));
-  if (num_layers > kMostLayers)
-    return fail("{} is {}, expected at most {}", config.place("num_hidden_layers"), num_layers, kMostLayers);
+  if (num_layers == 0 || num_layers > kMostLayers)
+    return fail("{} is {}, expected 1 to {}", config.place("num_hidden_layers"), num_layers, kMostLayers);
   OCTAVO_TRY(const auto kinds, layer_kinds(config, {"full_attention", "conv"}));
   std::vector<bool> attends(num_layers, false);
   for (std::size_t i = 0; i < kinds.size(); ++i) attends[i] = kinds[i] == "full_attention";

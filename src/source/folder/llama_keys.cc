@@ -15,7 +15,7 @@ Result<void> add_mixtral_keys(const FamilyKeys& keys) {
   return add_mixture_keys(keys, {"num_local_experts", "num_experts_per_tok", "intermediate_size"});
 }
 
-// Ministral's scores grow with the position, by the logarithm of how often the first context went by.
+// Ministral scales scores up with the position, by the logarithm of how often the first context fits before it.
 Result<void> add_mistral3_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_llama_keys(keys));
   OCTAVO_TRY(const auto rope, rope_object(keys.config));

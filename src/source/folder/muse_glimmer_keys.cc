@@ -1,4 +1,4 @@
-// Muse Glimmer: the language model of a folder that has pictures' too.
+// Muse Glimmer: the language model of a folder that also has an encoder of pictures.
 #include <utility>
 
 #include "source/folder/config_keys.h"
@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::uint64_t kGlobalLayerEvery = 4;  // counted from the last one, where config.json does not say
+constexpr std::uint64_t kGlobalLayerEvery = 4;  // counted from the last layer, where config.json does not say
 constexpr double kPostNormEpsilon = 1e-8, kQueryScale = 3.87;
 
 Result<void> add_pattern(const FamilyKeys& keys) {
@@ -31,7 +31,7 @@ Result<double> query_scale(const JsonObject& config) {
 
 }  // namespace
 
-// Bases of layers that are 0 say again which have no rotation: those that see all.
+// Layers with a base of 0 have no rotation; they are the ones that see all positions.
 Result<void> add_muse_glimmer_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_dense_keys(keys));
   OCTAVO_TRY_VOID(add_context(keys));
@@ -48,7 +48,7 @@ Result<void> add_muse_glimmer_keys(const FamilyKeys& keys) {
   return {};
 }
 
-// The original's norms of heads have no weights; a number multiplies Q's.
+// The original's norms of heads have no weights; Q's is multiplied by a number.
 Result<std::vector<MadeVector>> muse_glimmer_head_norms(const JsonObject& config) {
   OCTAVO_TRY(const std::uint64_t layers, config.size("num_hidden_layers"));
   OCTAVO_TRY(const std::uint64_t head, head_length(config));

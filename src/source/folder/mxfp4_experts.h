@@ -14,7 +14,7 @@ class Mxfp4Experts final : public FolderTensor {
   static constexpr std::uint64_t kCodes = 32;  // the number of codes in a block
 
   /// `codes`: bytes [experts, of * rows, blocks of a row, 16]; `scales`: bytes [experts, of * rows, blocks of a row].
-  /// Rows take turns as columns do in TransposedExperts.
+  /// Rows of several matrices alternate as columns do in TransposedExperts.
   Mxfp4Experts(const CheckpointTensor& codes, const CheckpointTensor& scales, const Turns& turns);
 
   std::uint64_t bytes() const override { return num_experts_ * num_rows_ * row_bytes(); }
@@ -25,7 +25,7 @@ class Mxfp4Experts final : public FolderTensor {
   std::vector<StoredRange> ranges(std::uint64_t offset, std::uint64_t size) const override;
   bool may_drop() const override { return turns_.turn + 1 == turns_.of; }
   std::uint64_t row_bytes() const;
-  /// The stored rows of which the rows from `offset` on, for `size` bytes, are made.
+  /// The stored rows from which `size` bytes from `offset` on are made.
   std::pair<std::uint64_t, std::uint64_t> stored_rows(std::uint64_t offset, std::uint64_t size) const;
 
   CheckpointTensor codes_, scales_;

@@ -1,5 +1,5 @@
-// Seed-OSS, ERNIE 4.5, Hunyuan, OLMo 2 and 3, EXAONE 4, Command R with R7B, GLM-4, StarCoder 2 and StableLM: layers as
-// Llama's with other norms.
+// Seed-OSS, ERNIE 4.5, Hunyuan, OLMo 2 and 3, EXAONE 4, Command R with R7B, GLM-4, StarCoder 2 and StableLM: Llama's
+// layers with other norms.
 #include "source/folder/config_keys.h"
 #include "source/folder/family_keys.h"
 
@@ -15,7 +15,7 @@ Result<void> add_plain_keys(const FamilyKeys& keys) {
   return add_context(keys);
 }
 
-// A base that grows by "alpha" is what Hunyuan's config calls dynamic; it does not depend on the length of a text.
+// Hunyuan's config calls a base that grows by "alpha" dynamic; it does not depend on the length of a text.
 Result<void> add_hunyuan_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_common_keys(keys));
   OCTAVO_TRY_VOID(add_context(keys));
@@ -33,7 +33,7 @@ Result<void> add_hunyuan_keys(const FamilyKeys& keys) {
   return {};
 }
 
-// The config of OLMo 2 has no window; that of EXAONE 4 has null where all layers see all.
+// The config of OLMo 2 has no window; the one of EXAONE 4 has null where all layers see all positions.
 Result<void> add_olmo_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_plain_keys(keys));
   OCTAVO_TRY(const auto window, keys.config.size_if("sliding_window"));
@@ -55,7 +55,7 @@ Result<void> add_cohere2_keys(const FamilyKeys& keys) {
   return add_window(keys);
 }
 
-// Within its window all layers see all.
+// Up to the window's length all layers see all positions.
 Result<void> add_starcoder2_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_common_keys(keys, {"gelu_pytorch_tanh"}));
   OCTAVO_TRY_VOID(add_rope_keys(keys));

@@ -10,10 +10,10 @@
 namespace octavo {
 namespace {
 
-constexpr double kRopeBase = 10000;  // where config.json does not say
+constexpr double kRopeBase = 10000;  // the base where config.json does not say
 constexpr std::string_view kOriginal = "original_max_position_embeddings";
 
-/// Factors of frequencies; none: the context is not stretched.
+/// The factors of the frequencies; none: the context is not extended.
 Result<std::optional<JsonObject>> long_rope(const JsonObject& config) {
   OCTAVO_TRY(auto rope, rope_object(config));
   if (!rope) return std::nullopt;
@@ -26,7 +26,7 @@ Result<std::optional<JsonObject>> long_rope(const JsonObject& config) {
   return rope;
 }
 
-/// What cosines and sines are multiplied by (transformers, modeling_rope_utils.py, "longrope").
+/// Adds the factor of cosines and sines (transformers, modeling_rope_utils.py, "longrope").
 Result<void> add_magnitude(const FamilyKeys& keys, const JsonObject& rope, double context, double original) {
   OCTAVO_TRY(auto magnitude, rope.number_if("attention_factor"));
   const double factor = context / original;

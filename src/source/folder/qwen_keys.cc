@@ -6,12 +6,12 @@
 namespace octavo {
 namespace {
 
-constexpr double kRotatedByQwen35 = 0.25;  // of a head, where config.json does not say
+constexpr double kRotatedByQwen35 = 0.25;  // the rotated part of a head, where config.json does not say
 constexpr std::uint64_t kAttentionEvery = 4;
 constexpr SizeName kSharedExpert[] = {{"shared_expert_intermediate_size", "expert_shared_feed_forward_length"}};
-constexpr std::size_t kSections = 4;  // of a rotation by text, height, width and one more
+constexpr std::size_t kSections = 4;  // the sections of a rotation: text, height, width and one more
 
-/// Which layers keep a recurrent state.
+/// Adds which layers keep a recurrent state.
 Result<void> add_recurrent_layers(const FamilyKeys& keys) {
   OCTAVO_TRY(const auto interval, keys.config.size_if("full_attention_interval"));
   keys.out.add_u32(keys.key("full_attention_interval"), interval.value_or(kAttentionEvery));
@@ -23,7 +23,7 @@ Result<void> add_recurrent_layers(const FamilyKeys& keys) {
   return {};
 }
 
-/// The delta net's heads and convolution.
+/// Adds the delta net's heads and convolution.
 Result<void> add_delta_keys(const FamilyKeys& keys) {
   constexpr SizeName kSizes[] = {{"linear_conv_kernel_dim", "ssm.conv_kernel"},
                                  {"linear_key_head_dim", "ssm.state_size"},
@@ -36,7 +36,7 @@ Result<void> add_delta_keys(const FamilyKeys& keys) {
   return {};
 }
 
-/// llama.cpp requires them. Text has the same position in all sections, so that they change nothing.
+/// Adds the rotation's sections, which llama.cpp requires. Text has the same position in all, so they change nothing.
 Result<void> add_sections(const FamilyKeys& keys) {
   std::vector<std::int32_t> sections = {11, 11, 10};
   OCTAVO_TRY(const auto rope, rope_object(keys.config));
@@ -50,7 +50,7 @@ Result<void> add_sections(const FamilyKeys& keys) {
   return {};
 }
 
-/// Mixtures in all layers, whose weights have the sum 1.
+/// Adds the keys of mixtures in all layers, whose chosen experts' weights are normalized to the sum 1.
 Result<void> add_all_mixtures(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(require_flag(keys, "norm_topk_prob", true));
   OCTAVO_TRY(const auto step, keys.config.size_if("decoder_sparse_step"));

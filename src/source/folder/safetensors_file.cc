@@ -11,9 +11,9 @@ namespace octavo {
 namespace {
 
 constexpr std::string_view kComments = "__metadata__";
-constexpr std::size_t kValuesOfTensor = 16;  // at most, in the header: kMaxDims, two offsets, three members and itself
+constexpr std::size_t kValuesOfTensor = 16;  // the most in the header: kMaxDims, two offsets, three members, itself
 
-/// Bytes of an element; none for a type that is not known.
+/// The bytes of an element; none for an unknown type.
 std::optional<std::uint64_t> element_bytes(std::string_view dtype) {
   struct Row {
     std::string_view name;
@@ -44,7 +44,7 @@ Result<std::vector<std::uint64_t>> sizes_of(const JsonObject& tensor, std::strin
   return sizes;
 }
 
-/// Bytes of all elements; none where they are more than 64 bits can count.
+/// The bytes of all elements; none where 64 bits do not hold the number.
 std::optional<std::uint64_t> bytes_of(std::uint64_t element, std::span<const std::uint64_t> shape) {
   std::uint64_t bytes = element;
   for (const std::uint64_t dim : shape)

@@ -16,9 +16,9 @@ namespace octavo {
 
 struct StoredTensor {
   std::string name;
-  std::string dtype;                      // as the file says: "F32", "BF16" and so on
-  std::vector<std::uint64_t> shape = {};  // the row's length last
-  std::uint64_t offset = 0;               // in the file
+  std::string dtype;                      // the type as the file names it: "F32", "BF16" and so on
+  std::vector<std::uint64_t> shape = {};  // the row's length comes last
+  std::uint64_t offset = 0;               // the offset in the file
   std::uint64_t bytes = 0;
 };
 
@@ -31,7 +31,7 @@ class SafetensorsFile {
   /// Opens a file. Errors name the file, and the tensor if one is at fault.
   static Result<SafetensorsFile> open(const std::filesystem::path& path);
 
-  /// Puts a text in front of the names of all tensors.
+  /// Prefixes the names of all tensors.
   void rename_tensors(std::string_view prefix) {
     for (StoredTensor& tensor : tensors_) tensor.name.insert(0, prefix);
   }
@@ -45,12 +45,13 @@ class SafetensorsFile {
   Result<void> read_header();
 
   MappedFile file_;
-  std::string header_;  // the JSON
+  std::string header_;  // the header's JSON
   std::vector<StoredTensor> tensors_;
 };
 
-/// The tensors that a header lists, with offsets that count from `data_begin`. Errors: it is no such JSON; a tensor's
-/// type, shape and place do not fit each other or a file of `file_bytes`. `name` stands for the file in messages.
+/// Reads the tensors that a header lists, with offsets that count from `data_begin`. Errors: the header is no such
+/// JSON; a tensor's type, shape and place do not fit each other, or a file of `file_bytes`. `name` stands for the file
+/// in messages.
 Result<std::vector<StoredTensor>> parse_safetensors_header(std::string_view header, std::uint64_t data_begin,
                                                            std::uint64_t file_bytes, const std::string& name);
 

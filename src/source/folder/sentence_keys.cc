@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20;
 constexpr std::size_t kMaxValues = 4096;
 constexpr std::size_t kMostDense = 2;
-constexpr std::uint64_t kRank = 4;  // of pooling_type
+constexpr std::uint64_t kRank = 4;  // the pooling_type of models that rank
 
 constexpr std::uint64_t kQwen3Yes = 9693, kQwen3No = 2152;
 constexpr std::string_view kQwen3Template =
@@ -25,9 +25,9 @@ constexpr std::string_view kQwen3Template =
     "{document}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n";
 
 struct Mode {
-  std::string_view flag;  // of the file
-  std::string_view name;  // of newer files' pooling_mode
-  std::uint64_t number;   // GGUF's; 0: not supported
+  std::string_view flag;  // the flag in the file
+  std::string_view name;  // the value of newer files' pooling_mode
+  std::uint64_t number;   // GGUF's number; 0: not supported
 };
 constexpr Mode kModes[] = {{"pooling_mode_mean_tokens", "mean", 1},
                            {"pooling_mode_cls_token", "cls", 2},
@@ -36,7 +36,7 @@ constexpr Mode kModes[] = {{"pooling_mode_mean_tokens", "mean", 1},
                            {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", 0},
                            {"pooling_mode_weightedmean_tokens", "weightedmean", 0}};
 
-/// An object of a file that may be missing, with the names that its errors need.
+/// The object of a file that may be missing, with the names that its errors need.
 struct Settings {
   TemplateValue value = {};
   std::string name = {};
@@ -97,7 +97,7 @@ class SentenceFolder {
     return {};
   }
 
-  /// A type is the name of a class, with or without those of its packages in front.
+  /// Adds a module. Its type is the name of a class, with or without its packages.
   Result<void> add_module(const JsonObject& module) {
     OCTAVO_TRY(const std::string_view type, module.text("type"));
     OCTAVO_TRY(const std::string_view path, module.text("path"));
@@ -140,7 +140,7 @@ class SentenceFolder {
         return fail("{} is on: expected one of mean, cls, last token alone", settings.place(mode.flag));
       chosen = mode;
     }
-    if (!chosen && settings.has(kModes[0].flag))  // which is on where nothing is said
+    if (!chosen && settings.has(kModes[0].flag))  // the flag is on by default
       return fail("{} is off, and no other mode is on: expected one of mean, cls, last token",
                   settings.place(kModes[0].flag));
     if (!chosen) return {};
@@ -174,8 +174,8 @@ class SentenceFolder {
     return {};
   }
 
-  /// A Qwen3-Reranker (Zhang et al., 2025) may be known by its page alone, as llama.cpp knows it; all Qwen 3 have the
-  /// same words.
+  /// Finds the tokens of a model that ranks. A Qwen3-Reranker (Zhang et al., 2025) may be known only by its page's
+  /// address, as in llama.cpp; all Qwen 3 have the same words.
   Result<void> find_rank_tokens() {
     if (prefix_ != "qwen3.") return {};
     OCTAVO_TRY(const std::optional<std::string> page, text_of(folder_ / "README.md"));

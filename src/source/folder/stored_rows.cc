@@ -36,7 +36,7 @@ Result<void> StoredRows::read_slice(const StoredSlice& slice, std::uint64_t offs
   return order_.unit > 1 ? read_runs(slice, offset, out) : read_groups(slice, offset, out);
 }
 
-// Units of many rows are read one by one.
+// Units of many rows are read one after another.
 Result<void> StoredRows::read_runs(const StoredSlice& slice, std::uint64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
     const std::uint64_t piece = offset / piece_bytes_, within = offset % piece_bytes_;
@@ -49,7 +49,7 @@ Result<void> StoredRows::read_runs(const StoredSlice& slice, std::uint64_t offse
   return {};
 }
 
-// Single rows are sorted in memory: whole groups of them are read as they lie.
+// Single rows are reordered in memory: whole groups of them are read as they are stored.
 Result<void> StoredRows::read_groups(const StoredSlice& slice, std::uint64_t offset, std::span<std::byte> out) const {
   const std::uint64_t group = order_.group() * piece_bytes_;
   const std::uint64_t begin = offset / group * group;

@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-/// Makes the list; lives during list_tensors() only.
+/// Makes the list; exists only during list_tensors().
 class TensorLister {
  public:
   TensorLister(const Family& family, TensorMaker maker, bool is_tied, std::uint64_t num_layers)
@@ -84,7 +84,7 @@ class TensorLister {
     return {};
   }
 
-  /// Experts are numbered from 0: the number of one that a name has is no size of anything.
+  /// Adds experts, which are numbered from 0; the number in an expert's name is not trusted as a size.
   Result<void> add_experts(const std::string& name, const std::map<std::uint64_t, CheckpointTensor>& numbered) {
     std::vector<CheckpointTensor> parts;
     for (const auto& [number, tensor] : numbered) {
@@ -95,7 +95,7 @@ class TensorLister {
     return TensorMaker::add_experts(name, parts, list_);
   }
 
-  /// Two rows of the output, or one.
+  /// Adds the matrix of scores: two rows of the output, or one.
   Result<void> add_scores(const RankTokens& rank) {
     if (output_.stored == nullptr)
       return fail("{}: found no output matrix, expected one of a model that ranks by its words", family_.model);
@@ -108,9 +108,9 @@ class TensorLister {
   TensorMaker maker_;
   bool is_tied_;
   std::uint64_t num_layers_;
-  CheckpointTensor output_ = {};                                              // of the logits
-  std::map<std::string, std::map<std::uint64_t, CheckpointTensor>> experts_;  // by the name in GGUF
-  std::map<std::string, Mxfp4Parts> mxfp4_;                                   // the same
+  CheckpointTensor output_ = {};                                              // the output matrix
+  std::map<std::string, std::map<std::uint64_t, CheckpointTensor>> experts_;  // [the name in GGUF][expert]
+  std::map<std::string, Mxfp4Parts> mxfp4_;                                   // by the name in GGUF
   std::vector<NamedTensor> list_;
 };
 

@@ -17,21 +17,21 @@ namespace octavo {
 
 struct NamedTensor {
   std::string name;
-  std::vector<std::uint64_t> dims;  // ggml's order: the row's length first
+  std::vector<std::uint64_t> dims;  // in ggml's order: the row's length comes first
   DType type;
   std::unique_ptr<const FolderTensor> data;
 };
 
-/// The config of the language model, and that of all parts.
+/// The config of the language model, and the config of all parts.
 struct ModelConfigs {
   JsonObject language;
   JsonObject whole;
-  Math math;  // what numbers that the checkpoint has in another form are computed with
+  Math math;  // for numbers that the checkpoint has in another form
 };
 
-/// All tensors, in the order of their bytes. Rows of the output are the matrix of scores of a model that ranks by
-/// `rank`. Errors: a tensor that GGUF has no place for, or whose shape or type is not supported; an expert that is
-/// missing; an output of its own that the config says there is none of, or the reverse; a stop was asked for.
+/// All tensors, in the order of their bytes. In a model that ranks, the rows of the output that `rank` names are the
+/// matrix of scores. Errors: a tensor without a place in GGUF, or of a shape or type that is not supported; a missing
+/// expert; an output although the config says that it is tied, or the reverse; a stop was asked for.
 Result<std::vector<NamedTensor>> list_tensors(const Checkpoint& checkpoint, const Family& family,
                                               const ModelConfigs& configs, const std::optional<RankTokens>& rank,
                                               const std::stop_token& stop);

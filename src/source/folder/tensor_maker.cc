@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/to_size.h"
+#include "source/folder/config_keys.h"
 #include "source/folder/mxfp4_experts.h"
 #include "source/folder/transposed_experts.h"
 #include "source/tensor_names.h"
@@ -94,6 +95,13 @@ Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& 
   maker.num_groups_ = groups.value_or(1);
   OCTAVO_TRY(const auto experts, config.size_if("num_local_experts"));
   maker.has_experts_ = experts.value_or(0) > 0;
+  if (config.has("kv_lora_rank")) {
+    constexpr std::string_view kPlain = "qk_nope_head_dim", kValue = "v_head_dim";
+    OCTAVO_TRY(const std::uint64_t plain, config.size(kPlain));
+    OCTAVO_TRY(const auto value, config.size_if(kValue));
+    OCTAVO_TRY(maker.plain_dim_, check_head_length(config, kPlain, plain));
+    OCTAVO_TRY(maker.value_dim_, check_head_length(config, kValue, value.value_or(0)));
+  }
   if (!config.has("linear_num_key_heads")) return maker;
   DeltaHeads& delta = maker.delta_;
   OCTAVO_TRY(delta.num_keys, config.size("linear_num_key_heads"));
@@ -217,6 +225,7 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
       if (shape[1] == width_) break;
       return add_transposed(tensor, place, out);
     case TensorForm::kTransposedGateAndUp:
+    case TensorForm::kTransposedGateThenUp:
     case TensorForm::kTransposed: return add_transposed(tensor, place, out);
     case TensorForm::kColumn:
     case TensorForm::kDecayColumn:
@@ -226,6 +235,7 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
       OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
       return add_moved(tensor, {.name = shared_name(place.name)}, {shape[1], shape[0]}, out);
     }
+    case TensorForm::kKeysThenValues: return add_keys_then_values(tensor, place.name, out);
     case TensorForm::kByKeyHead: return add_by_key_head(tensor, place.name, out);
     case TensorForm::kGateAndUpBiases: return add_biases(tensor, place.name, out);
     case TensorForm::kBehindPadding: return add_behind_padding(tensor, place.name, out);
@@ -365,11 +375,34 @@ Result<void> TensorMaker::add_transposed(const CheckpointTensor& tensor, const T
     return {};
   }
   OCTAVO_TRY(const std::uint64_t rows, half_of(tensor, 2));
-  const bool are_blocks = place.form == TensorForm::kGateThenUpOfEither;
+  const bool are_blocks =
+      place.form == TensorForm::kGateThenUpOfEither || place.form == TensorForm::kTransposedGateThenUp;
   for (const std::uint64_t turn : {0U, 1U})
     push(out, turn == 0 ? place.name : up_name(place.name), {shape[1], rows, shape[0]}, type,
          std::make_unique<TransposedExperts>(tensor, element_bytes(type),
                                              Turns{.turn = turn, .of = 2, .are_blocks = are_blocks}));
+  return {};
+}
+
+Result<void> TensorMaker::add_keys_then_values(const CheckpointTensor& tensor, const std::string& name,
+                                               std::vector<NamedTensor>& out) const {
+  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  const std::uint64_t rows = tensor.stored->shape[0], cols = tensor.stored->shape[1], step = plain_dim_ + value_dim_;
+  constexpr std::uint64_t kMostHeads = 1 << 16;
+  if (num_heads_ == 0 || num_heads_ > kMostHeads || plain_dim_ == 0 || value_dim_ == 0 || rows != num_heads_ * step)
+    return fail("{} has {} rows, expected {} and {} for each of {} heads", shown(tensor), rows, plain_dim_, value_dim_,
+                num_heads_);
+  push(out, name, {plain_dim_, cols, num_heads_}, type,
+       std::make_unique<TransposedExperts>(tensor, element_bytes(type),
+                                           RowsOfEach{.count = num_heads_, .used = plain_dim_, .step = step}));
+  const std::uint64_t row_bytes = cols * element_bytes(type);
+  std::vector<StoredSlice> slices;
+  for (std::uint64_t head = 0; head < num_heads_; ++head)
+    slices.push_back({tensor, (head * step + plain_dim_) * row_bytes, value_dim_ * row_bytes});
+  std::string of_values = name;
+  push(out, of_values.replace(name.find("attn_k_b"), 8, "attn_v_b"), {cols, value_dim_, num_heads_}, type,
+       std::make_unique<StoredRows>(std::move(slices), PieceOrder{}, row_bytes));
   return {};
 }
 

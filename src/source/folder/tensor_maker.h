@@ -73,6 +73,9 @@ class TensorMaker {
                                        std::vector<NamedTensor>& out);
   Result<void> add_by_key_head(const CheckpointTensor& tensor, const std::string& name,
                                std::vector<NamedTensor>& out) const;
+  /// The two products of heads with a latent, out of one matrix.
+  Result<void> add_keys_then_values(const CheckpointTensor& tensor, const std::string& name,
+                                    std::vector<NamedTensor>& out) const;
   static Result<void> add_transposed(const CheckpointTensor& tensor, const TensorPlace& place,
                                      std::vector<NamedTensor>& out);
   /// A vector as a column, or as a row for each group.
@@ -91,7 +94,8 @@ class TensorMaker {
   DeltaHeads delta_;
   std::uint64_t num_groups_ = 1;  // of heads of Mamba-2
   bool has_experts_ = false;
-  std::uint64_t num_numbers_ = 0;  // that were converted
+  std::uint64_t plain_dim_ = 0, value_dim_ = 0;  // of heads that share a latent: of their keys, of their values
+  std::uint64_t num_numbers_ = 0;                // that were converted
 };
 
 }  // namespace octavo

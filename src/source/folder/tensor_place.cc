@@ -1,4 +1,4 @@
-// Names of tensors: those of `transformers` to GGUF's.
+// The names of tensors: from those of `transformers` to GGUF's.
 #include <algorithm>
 #include <charconv>
 
@@ -37,16 +37,16 @@ constexpr TensorName kNormsInFront[] = {{"post_attention_layernorm", "ffn_norm"}
 constexpr TensorName kNormsBehind[] = {{"post_attention_layernorm", "post_attention_norm"},
                                        {"pre_feedforward_layernorm", "ffn_norm"},
                                        {"post_feedforward_layernorm", "post_ffw_norm"}};
-// Names behind "mlp.experts.N.", "block_sparse_moe.experts.N." or "mixer.experts.N.".
+// The rest of a name after "mlp.experts.N.", "block_sparse_moe.experts.N." or "mixer.experts.N.".
 constexpr TensorName kExperts[] = {{"gate_proj", "ffn_gate_exps"}, {"up_proj", "ffn_up_exps"},
                                    {"down_proj", "ffn_down_exps"}, {"w1", "ffn_gate_exps"},
                                    {"w3", "ffn_up_exps"},          {"w2", "ffn_down_exps"}};
 
-// Names in front of a head's number: each has a norm of its own.
+// The part of a name before a head's number, where each head has a norm of its own.
 constexpr TensorName kNormsOfHeads[] = {{"self_attn.q_layernorm.norms.", "attn_q_norm.weight"},
                                         {"self_attn.k_layernorm.norms.", "attn_k_norm.weight"}};
 
-/// Name of a part of a layer, "self_attn.q_proj.weight", in GGUF's layer.
+/// The place of a layer's part, such as "self_attn.q_proj.weight", in a layer of GGUF.
 std::optional<TensorPlace> place_in_layer(const Family& family, std::string_view name) {
   if (auto place = place_in_table(family.own_names, name)) return place;
   if (auto place = place_in_table(kParts, name)) return place;
@@ -68,17 +68,17 @@ std::optional<TensorPlace> place_in_layer(const Family& family, std::string_view
       name);
 }
 
-/// The name as a model of language alone has it; none for a tensor of another part.
+/// The name as a text-only model has it; none for a tensor of another part.
 std::optional<std::string> name_in_language_model(const Family& family, std::string_view name) {
   if (!family.has_other_parts || name == "lm_head.weight") {
     const bool is_bare =
         !family.is_encoder && (name.starts_with("layers.") || name == "embed_tokens.weight" || name == "norm.weight");
     return is_bare ? "model." + std::string(name) : std::string(name);  // as models without an output are saved
   }
-  // As transformers 4 saved it, "language_model.model.norm.weight" and "language_model.lm_head.weight", or as 5 does.
+  // transformers 4 saved "language_model.model.norm.weight" and "language_model.lm_head.weight"; 5 has another form.
   if (take_prefix(name, "language_model.")) return std::string(name);
   if (take_prefix(name, "model.language_model.")) return "model." + std::string(name);
-  // As Qwen2-VL was saved, beside "visual.".
+  // Qwen2-VL was saved in this form, beside "visual.".
   if (name.starts_with("model.layers.") || name == "model.embed_tokens.weight" || name == "model.norm.weight")
     return std::string(name);
   return std::nullopt;

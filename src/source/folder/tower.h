@@ -1,5 +1,5 @@
-// The encoders of pictures (towers) that lie in Hugging Face folders beside the part of language, under the keys and
-// names of GGUF's files of encoders (mmproj). A row of a table for each family.
+// The encoders of pictures (towers) that Hugging Face folders have beside the language model, under the keys and names
+// of GGUF files of encoders (mmproj). Each family is a row of a table.
 //
 // Names and values are those that llama.cpp's convert_hf_to_gguf.py --mmproj writes. One thread, while a folder is
 // opened.
@@ -17,10 +17,10 @@
 
 namespace octavo {
 
-/// The inputs of an encoder's keys.
+/// What an encoder's keys are made from.
 struct TowerKeys {
   JsonObject vision;                     // vision_config
-  JsonObject language;                   // the config of the part of language
+  JsonObject language;                   // the config of the language model
   std::optional<JsonObject> processing;  // how pictures are prepared, where the folder says it
   DirectoryBuilder& out;
 };
@@ -28,11 +28,11 @@ struct TowerKeys {
 struct TowerFamily {
   std::string_view name;  // the projector's type
   Result<void> (*add_keys)(const TowerKeys& keys);
-  std::span<const std::string_view> prefixes;  // in front of all names, the longest first
-  std::span<const TensorName> whole_names;     // of what is no layer's
-  std::string_view layers;                     // in front of a layer's number
+  std::span<const std::string_view> prefixes;  // the prefixes of all names, the longest first
+  std::span<const TensorName> whole_names;     // the names of tensors outside layers
+  std::string_view layers;                     // the prefix of a layer's number
   std::span<const TensorName> layer_names;
-  std::string_view deepstack;  // in front of the number of a DeepStack merger
+  std::string_view deepstack;  // the prefix of a DeepStack merger's number
   std::span<const TensorName> deepstack_names;
 };
 
@@ -43,8 +43,8 @@ const TowerFamily* find_tower(std::string_view name);
 /// something that the family does not compute here.
 Result<void> add_tower_keys(const TowerFamily& family, const TowerKeys& keys);
 
-/// The layers behind which DeepStack mergers stand, in the order of the mergers. Error: one is none of the layers, or
-/// is named twice.
+/// The layers after which DeepStack mergers stand, in the order of the mergers. Error: one of them is no layer, or is
+/// named twice.
 Result<std::vector<std::uint64_t>> deepstack_layers(const JsonObject& vision);
 
 /// The encoder's tensors, in the order of their bytes; other parts of the checkpoint are passed over. Errors: a tensor

@@ -43,7 +43,7 @@ constexpr TensorName kQwenDeepstackNames[] = {
     {"linear_fc2", vision_names::kDeepstackDown},
 };
 
-/// What Qwen's towers compute in one way only.
+/// Checks settings of Qwen's towers for which Octavo computes only one value.
 Result<void> check_qwen3vl(const JsonObject& vision) {
   const auto require = [&](std::string_view name, std::uint64_t expected) -> Result<void> {
     OCTAVO_TRY(const auto found, vision.size_if(name));
@@ -71,7 +71,7 @@ Result<std::uint64_t> num_layers_of(const JsonObject& vision) {
   return fail("{} is {}, expected at most {}", vision.place("depth"), count, kMostLayers);
 }
 
-/// The side in pixels of the square of learned positions.
+/// Adds the side in pixels of the square of learned positions.
 Result<void> add_image_size(const TowerKeys& keys) {
   constexpr std::string_view kPositions = "num_position_embeddings";
   OCTAVO_TRY(const std::uint64_t positions, keys.vision.size(kPositions));
@@ -103,7 +103,7 @@ Result<void> add_channels(const TowerKeys& keys, std::string_view name) {
   return {};
 }
 
-/// The pixels that a picture has at least and at most, under one of two names.
+/// Adds the least and the most pixels of a picture, which have one of two names.
 Result<void> add_pixels(const TowerKeys& keys) {
   if (!keys.processing) return {};
   OCTAVO_TRY(const auto size, keys.processing->object_if("size"));
@@ -141,7 +141,7 @@ Result<void> add_qwen3vl_tower(const TowerKeys& keys) {
     keys.out.add_u32(vision_key(name.to), size);
   }
   OCTAVO_TRY_VOID(add_image_size(keys));
-  constexpr double kEpsilon = 1e-6;  // no member says it
+  constexpr double kEpsilon = 1e-6;  // the epsilon, which no member tells
   keys.out.add_f32(vision_key("attention.layer_norm_epsilon"), kEpsilon);
   keys.out.add_flag("clip.use_gelu", true);
   OCTAVO_TRY(const std::vector<std::uint64_t> mergers, deepstack_layers(keys.vision));

@@ -9,7 +9,7 @@
 namespace octavo {
 namespace {
 
-/// The name behind a prefix of the family; empty: it is of another part of the model.
+/// The name after a prefix of the family; empty: the tensor is of another part of the model.
 std::string_view name_in_tower(const TowerFamily& family, std::string_view name) {
   for (const std::string_view prefix : family.prefixes)
     if (take_prefix(name, prefix)) return name;

@@ -11,7 +11,17 @@ TransposedExperts::TransposedExperts(const CheckpointTensor& stored, std::uint64
       turns_(turns),
       num_experts_(stored.stored->shape[0]),
       num_rows_(stored.stored->shape[2] / turns.of),
-      num_cols_(stored.stored->shape[1]) {}
+      num_cols_(stored.stored->shape[1]),
+      col_step_(num_cols_) {}
+
+TransposedExperts::TransposedExperts(const CheckpointTensor& stored, std::uint64_t element_bytes,
+                                     const RowsOfEach& rows)
+    : stored_(stored),
+      element_bytes_(element_bytes),
+      num_experts_(rows.count),
+      num_rows_(stored.stored->shape[1]),
+      num_cols_(rows.used),
+      col_step_(rows.step) {}
 
 Result<void> TransposedExperts::read(std::uint64_t offset, std::span<std::byte> out) const {
   while (!out.empty()) {
@@ -35,7 +45,7 @@ Result<void> TransposedExperts::read_rows(std::uint64_t expert, std::uint64_t be
   const std::uint64_t first = turns_.are_blocks ? 0 : turns_.turn * element_bytes_;
   std::vector<std::byte> columns((end - begin) * step);
   for (std::uint64_t col = 0; col < num_cols_; ++col) {
-    const std::uint64_t at = (expert * num_cols_ + col) * stored_row + block + begin * step;
+    const std::uint64_t at = (expert * col_step_ + col) * stored_row + block + begin * step;
     OCTAVO_TRY_VOID(stored_.file->file().read(stored_.stored->offset + at, columns));
     const std::byte* from = columns.data() + first;
     std::byte* to = out.data() + col * element_bytes_;
@@ -49,7 +59,7 @@ Result<void> TransposedExperts::read_rows(std::uint64_t expert, std::uint64_t be
 std::vector<StoredRange> TransposedExperts::ranges(std::uint64_t offset, std::uint64_t size) const {
   const std::uint64_t end = std::min(bytes(), offset + size);
   if (offset >= end) return {};
-  const std::uint64_t stored_bytes = expert_bytes() * turns_.of;
+  const std::uint64_t stored_bytes = col_step_ * num_rows_ * turns_.of * element_bytes_;
   const std::uint64_t first = offset / expert_bytes(), last = (end - 1) / expert_bytes();
   return {{&stored_.file->file(), stored_.stored->offset + first * stored_bytes, (last - first + 1) * stored_bytes}};
 }

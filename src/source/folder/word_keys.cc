@@ -10,9 +10,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxWordsBytes = std::uint64_t{256} << 20;  // real ones have some thirty million
-constexpr std::uint64_t kMaxTextBytes = std::uint64_t{4} << 20;     // of the others
-constexpr std::size_t kMaxValues = std::size_t{1} << 18;            // of the others that are JSON
+constexpr std::uint64_t kMaxWordsBytes = std::uint64_t{256}
+                                         << 20;  // of tokenizer.json; real ones have some thirty million
+constexpr std::uint64_t kMaxTextBytes = std::uint64_t{4} << 20;  // the most bytes of the other files
+constexpr std::size_t kMaxValues = std::size_t{1} << 18;         // the most values of the other JSON files
 
 Result<std::optional<std::string>> read_if_there(const fs::path& path, std::uint64_t most) {
   std::error_code ignored;
@@ -21,7 +22,7 @@ Result<std::optional<std::string>> read_if_there(const fs::path& path, std::uint
   return text;
 }
 
-/// The template of that name, where there are several; else the only one.
+/// The default template where there are several; otherwise the only one.
 Result<std::optional<std::string>> template_of(const JsonObject& settings) {
   const TemplateValue* value = settings.find("chat_template");
   if (value == nullptr) return std::nullopt;
@@ -60,7 +61,7 @@ Result<std::vector<std::int32_t>> ids_of(const JsonObject& object, std::string_v
   return ids;
 }
 
-/// `bad_words_ids`, a list of lists of ids: one behind another, each with a -1 at its end.
+/// The ids of `bad_words_ids`, a list of lists of ids: one list after another, each with a -1 at its end.
 Result<std::vector<std::int32_t>> bad_words_of(const JsonObject& settings) {
   constexpr std::string_view kName = "bad_words_ids";
   std::vector<std::int32_t> ids;
@@ -79,8 +80,8 @@ Result<std::vector<std::int32_t>> bad_words_of(const JsonObject& settings) {
   return ids;
 }
 
-/// tokenizer_config.json's `eos_token`, a text or an object with `content`, by its id in `added_tokens_decoder`; none:
-/// it names none, or one that is no added token.
+/// The id of tokenizer_config.json's `eos_token`, a text or an object with `content`, by `added_tokens_decoder`; none:
+/// there is no eos_token, or it is no added token.
 Result<std::optional<std::int32_t>> end_of_tokenizer(const JsonObject& settings) {
   const TemplateValue* token = settings.find("eos_token");
   if (const auto* object = token == nullptr ? nullptr : std::get_if<TemplateDict>(token))
@@ -101,14 +102,14 @@ Result<std::optional<std::int32_t>> end_of_tokenizer(const JsonObject& settings)
   return std::nullopt;
 }
 
-/// The first end token is EOS, all of them end an answer.
+/// Adds the end tokens: the first one is EOS, all of them end an answer.
 void add_ends(const std::vector<std::int32_t>& ends, DirectoryBuilder& out) {
   if (ends.empty()) return;
   out.add_u32("tokenizer.ggml.eos_token_id", static_cast<std::uint64_t>(ends.front()));
   if (ends.size() > 1) out.add_i32s("tokenizer.ggml.eos_token_ids", ends);
 }
 
-/// `ends` gets the end tokens, unless it has some.
+/// Adds the ids of an object. `ends` gets the end tokens, unless it has some.
 Result<void> add_ids(const JsonObject& object, DirectoryBuilder& out, std::vector<std::int32_t>& ends) {
   if (ends.empty()) {
     OCTAVO_TRY(ends, ids_of(object, "eos_token_id"));
@@ -173,7 +174,7 @@ Result<void> add_word_keys(const fs::path& folder, const JsonObject& config, Dir
     texts.push_back(*generation_text);
   }
   OCTAVO_TRY_VOID(add_ids(config, out, ends));
-  // Beside the model's, which may know the end of a document alone, and not that of a turn.
+  // The model's end tokens may have only the end of a document, and not the end of a turn: this one is added.
   if (end_of_words && std::ranges::find(ends, *end_of_words) == ends.end()) ends.push_back(*end_of_words);
   add_ends(ends, out);
   return {};

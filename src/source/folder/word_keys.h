@@ -10,7 +10,7 @@
 
 namespace octavo {
 
-/// Reads what is there of tokenizer.json, tokenizer_config.json, chat_template.jinja and generation_config.json, and
+/// Reads tokenizer.json, tokenizer_config.json, chat_template.jinja and generation_config.json, where they exist, and
 /// adds their keys. tokenizer.json is kept as it is, under tokenizer.huggingface.json. `texts` gets the bytes of all
 /// files. Errors: a file is no such JSON, is too large, or has a value of another kind.
 Result<void> add_word_keys(const std::filesystem::path& folder, const JsonObject& config, DirectoryBuilder& out,

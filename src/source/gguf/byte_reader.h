@@ -1,4 +1,4 @@
-// Checked little-endian reads from a span of bytes, for the GGUF parser. One owner, one thread.
+// Little-endian reads from a span of bytes with checks of its bounds, for the GGUF parser. One owner, one thread.
 //
 // The bytes need not be there yet: a load function is told how far they are about to be read.
 #pragma once

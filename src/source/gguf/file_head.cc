@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::uint64_t kStepBytes = std::uint64_t{1} << 20;  // whole pages
+constexpr std::uint64_t kStepBytes = std::uint64_t{1} << 20;  // a multiple of the page size
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 namespace octavo {
 namespace {
 
-/// Bytes of one value of a fixed-size type; 0 for strings and arrays.
+/// The bytes of one value of a fixed-size type; 0 for strings and arrays.
 std::uint64_t fixed_size(MetadataType type) {
   switch (type) {
     case MetadataType::kUint8:
@@ -95,8 +95,8 @@ Result<void> GgufParser::parse_header() {
     return fail("{}: GGUF version 1, expected 2 or 3; convert the model again with a newer tool", reader_.file());
   if (out_.files_.version != 2 && out_.files_.version != 3)
     return fail("{}: GGUF version {} at offset 4, expected 2 or 3", reader_.file(), out_.files_.version);
-  // A tensor's entry has at least a name's length, one letter, the number of dimensions, one of them, a type and an
-  // offset; a key's a length, one letter, a type and a byte.
+  // A tensor's entry has at least a name's length, one letter, the number of dimensions, one dimension, a type and an
+  // offset; a key's entry has at least a length, one letter, a type and a byte.
   reader_.set_context("the number of tensors");
   OCTAVO_TRY(num_tensors_, reader_.read_count(8 + 1 + 4 + 8 + 4 + 8, GgufLimits::kTensors));
   reader_.set_context("the number of metadata keys");
@@ -215,7 +215,7 @@ Result<void> GgufParser::parse_directory() {
   return {};
 }
 
-// Leaves `offset` as the file has it, relative to the data section, whose place is known after the last entry only.
+// Leaves `offset` as the file has it: relative to the data section, whose place is known only after the last entry.
 Result<SourceTensor> GgufParser::parse_tensor_info() {
   const std::string& file = reader_.file();
   const std::string& context = reader_.context();
@@ -266,7 +266,7 @@ std::uint64_t GgufParser::num_data_bytes() const {
   return begin < bytes_.size() ? bytes_.size() - begin : 0;
 }
 
-/// Q2_0 had blocks of 128 weights under the same number. They take less room, so that such tensors lie closer together.
+/// Fails for the older Q2_0, which had blocks of 128 weights under the same number: less bytes, so tensors lie closer.
 Result<void> GgufParser::refuse_older_q2_0() const {
   std::vector<std::uint64_t> begins = {num_data_bytes()};
   for (const SourceTensor& tensor : out_.tensors()) begins.push_back(tensor.offset);

@@ -12,9 +12,9 @@ namespace octavo {
 
 /// Bounds that no real file comes near; they keep what a hostile file costs in memory near its own size.
 struct GgufLimits {
-  static constexpr std::uint64_t kMetadata = 1 << 16;      // keys
-  static constexpr std::uint64_t kTensors = 1 << 18;       // a mixture of experts with split experts has about 2^16
-  static constexpr std::uint64_t kNestedArrays = 1 << 16;  // arrays inside arrays, in the whole file
+  static constexpr std::uint64_t kMetadata = 1 << 16;      // the most keys
+  static constexpr std::uint64_t kTensors = 1 << 18;       // a mixture of split experts has about 2^16 tensors
+  static constexpr std::uint64_t kNestedArrays = 1 << 16;  // the most arrays inside arrays in the whole file
   static constexpr int kArrayDepth = 8;
   static constexpr std::size_t kKeyBytes = 65535;      // the format's own limit
   static constexpr std::size_t kTensorNameBytes = 64;  // the format's own limit
@@ -23,7 +23,7 @@ struct GgufLimits {
 
 class GgufParser {
  public:
-  /// `load`, if set, gets the end of the `bytes` that are about to be read. Tensors point into their data, which are
+  /// `load`, if set, is told the end of the `bytes` that are about to be read. Tensors point into their data, which are
   /// not read.
   GgufParser(std::span<const std::byte> bytes, ByteReader::Load load, const std::filesystem::path& path);
 
@@ -41,14 +41,14 @@ class GgufParser {
 
   Result<std::string_view> read_name(std::string_view kind, std::uint64_t ordinal, std::size_t max_bytes);
   Result<MetadataType> read_type();
-  /// Fills in the value of `out.type`.
+  /// Reads the value of `out.type` into `out`.
   Result<void> read_value(MetadataValue& out, int depth);
   Result<void> read_array(MetadataArray& array, int depth);
   Result<void> check_bools(std::span<const std::byte> bytes, std::uint64_t offset) const;
 
   /// The next multiple of the file's alignment.
   std::uint64_t aligned(std::uint64_t offset) const;
-  /// The bytes of the data section, which begins behind the directory.
+  /// The bytes of the data section, which begins after the directory.
   std::uint64_t num_data_bytes() const;
 
   std::span<const std::byte> bytes_;

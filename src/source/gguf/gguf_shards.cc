@@ -17,11 +17,11 @@ namespace {
 constexpr std::string_view kNumberKey = "split.no", kCountKey = "split.count", kTensorsKey = "split.tensors.count";
 constexpr std::string_view kArchitectureKey = "general.architecture";
 
-/// The keys that a shard tells of itself.
+/// The keys by which a shard describes itself.
 struct ShardKeys {
-  std::uint64_t index = 0;  // from 0
+  std::uint64_t index = 0;  // the shard's number, from 0
   std::uint64_t count = 0;
-  std::uint64_t num_tensors = 0;  // of all shards
+  std::uint64_t num_tensors = 0;  // the number of tensors in all shards
 };
 
 Result<ShardKeys> read_keys(const GgufFile& file) {
@@ -54,7 +54,7 @@ Result<void> check_shard(const GgufFile& shard, std::size_t index, std::size_t c
   return {};
 }
 
-/// Error: some of the shards are not there; names them.
+/// Error: some of the shards are missing; it names them.
 Result<void> check_all_there(const std::filesystem::path& folder, const ShardName& name, const std::string& named) {
   constexpr std::size_t kMostNamed = 5;
   std::vector<std::string> missing;

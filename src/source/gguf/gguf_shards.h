@@ -14,11 +14,11 @@ namespace octavo {
 
 class GgufShards final : public ModelSource {
  public:
-  /// Whether the file says that it is one of several.
+  /// Whether the file says that it is one of several shards.
   static bool is_shard(const GgufFile& file);
 
-  /// Opens all shards beside `named`, which is any of them. Errors: the name does not tell where the others are; some,
-  /// which are named, are missing; one is no part of this model; a stop was asked for.
+  /// Opens all shards beside `named`, which is any of them. Errors: the name does not tell where the others are; some
+  /// are missing (it names them); one is no part of this model; a stop was asked for.
   static Result<GgufShards> open(GgufFile named, const std::stop_token& stop = {});
 
   /// The model of these files, in their order. Error: one is no part of it, with the key that shows this.
@@ -40,7 +40,7 @@ class GgufShards final : public ModelSource {
   std::vector<GgufFile> shards_;
   std::vector<std::uint64_t> begins_;  // [shards] the offset of each in the row of bytes
   SourceFiles files_;
-  SourceDirectory directory_;  // the keys of the first one, and all tensors
+  SourceDirectory directory_;  // the first shard's keys, and all tensors
 };
 
 }  // namespace octavo

@@ -72,7 +72,7 @@ struct SliceBounds {
   std::int64_t count;
 };
 
-/// Python's rules of what a slice of `size` items covers.
+/// The bounds of a slice of `size` items, by Python's rules.
 SliceBounds bounds_of(Evaluation& evaluation, std::span<const Value, 3> bounds, std::int64_t size) {
   const std::int64_t step = bounds[2].is(Kind::kNone) ? 1 : bounds[2].as_int();
   if (step == 0) evaluation.fail("slice step cannot be zero");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMostOfRange = 100'000;  // jinja2's MAX_RANGE
 
-/// The numbers of range(begin, end, step), by Python's rule.
+/// How many numbers range(begin, end, step) has, as in Python.
 std::int64_t range_size(std::int64_t begin, std::int64_t end, std::int64_t step) {
   const bool empty = step > 0 ? begin >= end : begin <= end;
   if (empty) return 0;
@@ -37,7 +37,7 @@ Value make_range(Evaluation& evaluation, const Call& call) {
   return Value::of(evaluation.arena().make<Range>(begin, end, step, size));
 }
 
-/// dict(): of a mapping or of pairs, and of named values.
+/// Builds the dict of a call of dict(): from a mapping or pairs, and from named arguments.
 const Dict* build_dict(Evaluation& evaluation, std::string_view function, const Call& call) {
   DictBuilder entries(evaluation.arena());
   const auto put = [&](const Value& key, const Value& value) {

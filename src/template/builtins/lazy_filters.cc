@@ -1,4 +1,4 @@
-// Filters that are iterators: they look at an item when somebody asks for it, and give each once.
+// Filters that are iterators: they evaluate an item when it is asked for, and give each one once.
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +14,7 @@ namespace octavo::jinja {
 
 namespace {
 
-/// What an iterator goes over: found when the first item is asked for, as Python's generators do.
+/// What an iterator goes over. It is found when the first item is asked for, as in Python's generators.
 struct Source {
   Value value;
   Iterator* iterator = nullptr;
@@ -27,7 +27,7 @@ struct Source {
 
 struct MapIterator : Iterator {
   Source source;
-  const AttributePath* path = nullptr;  // or null: a filter
+  const AttributePath* path = nullptr;  // null: a filter is applied instead
   Value filter = {};
   std::span<Value> arguments = {};  // the first is the item's place
   std::span<const NamedValue> named = {};
@@ -76,9 +76,9 @@ Value filter_map(Evaluation& evaluation, const Call& call) {
 
 struct SelectIterator : Iterator {
   Source source;
-  const AttributePath* path;  // of the attribute to test, or null: the item
+  const AttributePath* path;  // the attribute to test; null: the item itself
   bool wanted;
-  Value test = {};  // missing: whether the value is true
+  Value test = {};  // missing: the value's truth is tested
   std::span<Value> arguments = {};
   std::span<const NamedValue> named = {};
 };

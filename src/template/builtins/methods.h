@@ -7,9 +7,9 @@
 
 namespace octavo::jinja {
 
-/// The method of a name for a value's type, or null.
+/// The method of this name for a value's type; null: there is none.
 const NamedMethod* find_method(const Value& value, std::string_view name);
-/// Whether Python's sandbox refuses its method: it changes the object, or begins with two underscores.
+/// Whether Python's sandbox refuses a method: it changes the object, or its name begins with two underscores.
 bool is_refused(const Value& value, std::string_view name);
 
 std::span<const NamedMethod> text_methods();

@@ -1,4 +1,4 @@
-// Filters that order and group items.
+// Filters that sort and group items.
 
 #include "template/builtins/arguments.h"
 #include "template/builtins/filter_arguments.h"

@@ -1,4 +1,4 @@
-// Filters that take something of a sequence, or make a list of it.
+// Filters that take a part of a sequence, or make a list of it.
 #include <algorithm>
 
 #include "template/builtins/arguments.h"

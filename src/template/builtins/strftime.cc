@@ -9,7 +9,7 @@ namespace {
 // Directives of C's strftime that give a bounded text and look at nothing but the time.
 constexpr std::string_view kDirectives = "aAbBcCdDeFgGhHIjklmMnpPrRsStTuUVwWxXyY%";
 
-/// What one directive with its flag gives, or nothing for one that is not known.
+/// The text of one directive with its flag; nothing where it is unknown.
 std::string_view format_directive(std::span<char> buffer, std::string_view directive, const std::tm& time) {
   const char letter = directive.back();
   if (letter == 'f') return "000000";

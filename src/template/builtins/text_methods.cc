@@ -1,4 +1,4 @@
-// The methods of strings that make other values of them.
+// The methods of strings that make other values from them.
 #include <algorithm>
 
 #include "base/to_size.h"
@@ -14,7 +14,7 @@ namespace octavo::jinja {
 
 namespace {
 
-/// The characters to strip: given, None, or not given.
+/// The characters to strip; null where they are None or not given.
 const Text* text_or_null(const Arguments& arguments, std::size_t i) {
   return arguments.is_none(i) ? nullptr : &arguments.text(i);
 }
@@ -36,7 +36,7 @@ Value capitalize_method(Evaluation& evaluation, const Call& call) {
   return Value::of(capitalize(evaluation, arguments.text(0)));
 }
 
-/// str.title(): each letter behind a letter is lower, each other one a title's.
+/// str.title(): a letter after a letter becomes lower case, any other letter title case.
 Value title_method(Evaluation& evaluation, const Call& call) {
   const Arguments arguments(evaluation, "title", call, {"self"}, 1);
   const Text& text = arguments.text(0);

@@ -23,7 +23,7 @@ bool is_line_end(std::uint32_t c) {
   return (c >= 0x0A && c <= 0x0D) || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 || c == 0x2029;
 }
 
-/// Parts of one text, each counted.
+/// The parts of a text, each of which is counted.
 class Parts {
  public:
   Parts(Evaluation& evaluation, const Text& text) : evaluation_(evaluation), text_(text) {}
@@ -90,13 +90,13 @@ void require_separator(Evaluation& evaluation, const Text& separator) {
   if (separator.bytes.empty()) evaluation.fail("empty separator");
 }
 
-/// The places of a text in another that do not overlap, from the left.
+/// Where a text occurs in another one, from the left and without overlaps.
 std::vector<std::size_t> places_of(Evaluation& evaluation, std::string_view text, std::string_view wanted,
                                    std::int64_t most) {
   std::vector<std::size_t> places;
   std::size_t at = 0;
   while (most < 0 || static_cast<std::int64_t>(places.size()) < most) {
-    // Each search is counted by what it went over, so that many short ones cost no more than one long one.
+    // Each search counts as many steps as it has read bytes, so that many short ones cost no more than one long one.
     at = find_text(text, wanted, at);
     if (at == std::string_view::npos) break;
     evaluation.step();
@@ -133,7 +133,7 @@ const Text* replace(Evaluation& evaluation, const Text& text, const Text& old, c
   evaluation.steps_for(text.bytes.size());
   TextBuilder out(evaluation.arena());
   std::size_t begun = 0;
-  if (old.bytes.empty()) {  // stands before each character and at the end
+  if (old.bytes.empty()) {  // it is before each character and at the end
     for (std::int64_t done = 0; count < 0 || done < count; ++done) {
       evaluation.step();
       out.append(replacement);

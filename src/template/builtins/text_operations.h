@@ -8,12 +8,13 @@ namespace octavo::jinja {
 
 enum class Side : std::uint8_t { kBoth, kLeft, kRight };
 
-/// The text without those `characters` at its ends, or without spaces for null.
+/// The text without `characters` at its ends; null: without spaces.
 const Text* strip(Evaluation& evaluation, const Text& text, const Text* characters, Side side);
-/// The text with up to `count` places of `old` replaced, or all of them where `count` is below 0.
+/// The text with up to `count` occurrences of `old` replaced; all of them where `count` is below 0.
 const Text* replace(Evaluation& evaluation, const Text& text, const Text& old, const Text& replacement,
                     std::int64_t count);
-/// The parts between separators, or between runs of spaces for null; at most `most` cuts, any number below 0.
+/// The parts between separators, or between runs of spaces where `separator` is null; at most `most` cuts, or any
+/// number below 0.
 std::vector<Value> split(Evaluation& evaluation, const Text& text, const Text* separator, std::int64_t most);
 std::vector<Value> split_from_right(Evaluation& evaluation, const Text& text, const Text* separator, std::int64_t most);
 /// The lines, with or without their ends, as Python's splitlines() cuts them.

@@ -1,4 +1,4 @@
-// The methods of strings that ask something of them.
+// The methods of strings that ask something about them.
 #include <algorithm>
 #include <optional>
 
@@ -15,7 +15,7 @@ namespace octavo::jinja {
 
 namespace {
 
-/// The part of a text that `start` and `end` name, as Python cuts it; nothing where the start is beyond the end of all.
+/// The part of a text that `start` and `end` name, by Python's rules; nothing where the start is beyond the end.
 struct Window {
   std::size_t begin;
   std::size_t end;
@@ -54,7 +54,7 @@ Value affix_method(Evaluation& evaluation, const Call& call) {
   return Value::boolean(false);
 }
 
-/// The last place of a text within another. Linear: both are searched from behind.
+/// Where a text occurs last in another one. Linear in time, as both are searched from the end.
 std::size_t find_last(Evaluation& evaluation, std::string_view text, std::string_view wanted) {
   const std::string reversed_text(text.rbegin(), text.rend()), reversed(wanted.rbegin(), wanted.rend());
   evaluation.arena().charge_bytes(text.size() + wanted.size());
@@ -116,7 +116,7 @@ bool is_identifier_part(std::uint32_t code_point) {
   return code_point == '_' || is_letter(code_point) || is_decimal(code_point);
 }
 
-/// Whether all letters that have a case have the wanted one, and there is one.
+/// Whether all letters with a case have the wanted one, and there is at least one.
 template <bool kUpper>
 Value cased_method(Evaluation& evaluation, const Call& call) {
   const Arguments arguments(evaluation, kUpper ? "isupper" : "islower", call, {"self"}, 1);

@@ -24,7 +24,7 @@ Value filter_default(Evaluation& evaluation, const Call& call) {
   return arguments.has(1) ? arguments[1] : evaluation.text("");
 }
 
-/// The characters of a number as Python reads one: without spaces around it and underscores between digits.
+/// The characters of a number in Python's form, without spaces around it and underscores between digits.
 std::optional<std::string> number_characters(Evaluation& evaluation, const Text& text) {
   const std::string_view bytes = strip(evaluation, text, nullptr, Side::kBoth)->bytes;
   std::string kept;
@@ -82,7 +82,7 @@ std::optional<double> parse_float(Evaluation& evaluation, const Text& text) {
   const auto [stop, error] = std::from_chars(begin, end, value);
   if (stop != end) return std::nullopt;
   if (error == std::errc::result_out_of_range) {
-    // Too small is 0, too large infinite, as Python reads them.
+    // As in Python, numbers that are too small become 0, and those that are too large become infinite.
     const bool tiny = characters->find("e-") != std::string::npos || characters->find("E-") != std::string::npos;
     value = tiny ? 0.0 : HUGE_VAL;
     return sign == 1 && characters->front() == '-' ? -value : value;
@@ -117,7 +117,8 @@ Value filter_float(Evaluation& evaluation, const Call& call) {
   return number ? Value::real(*number) : arguments.value_or(1, Value::real(0));
 }
 
-/// Python's round(): to the nearest, and of two to the even one, by the float's exact decimal digits.
+/// Python's round(): to the nearest number, and of two equally near to the even one, by the float's exact decimal
+/// digits.
 double round_float(Evaluation& evaluation, double value, std::int64_t precision) {
   if (!std::isfinite(value) || precision > 350) return value;
   if (precision < -310) return std::copysign(0.0, value);
@@ -168,7 +169,7 @@ Value filter_abs(Evaluation& evaluation, const Call& call) {
   return value.as_int() < 0 ? calculate_unary(evaluation, Operator::kNegate, value) : Value::integer(value.as_int());
 }
 
-/// An attribute, never an item.
+/// Gets an attribute, never an item.
 Value filter_attr(Evaluation& evaluation, const Call& call) {
   const Arguments arguments(evaluation, "attr", call, {"obj", "name"}, 2);
   const Text& name = arguments.text(1);

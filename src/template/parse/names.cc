@@ -61,7 +61,7 @@ class NameCollector {
     }
   }
 
-  /// The first branch, and all others as what else there is, as jinja2 has it: an elif is an if of its own.
+  /// Visits the first branch, then all others as its alternative, as in jinja2: an elif is an if within the else.
   void visit_if(const Statement& statement, std::span<const Branch> branches) {
     visit(branches[0].condition);
     Symbols* outer = symbols_;
@@ -140,7 +140,7 @@ class MentionFinder {
   bool is_set_ = false;
 };
 
-/// Walks the tree once more: fills in slots, and makes the scopes of what stands inside.
+/// Walks the tree once more: sets slots, and makes the scopes of nested bodies.
 class Resolver {
  public:
   explicit Resolver(Arena& arena) : arena_(arena) {}
@@ -211,7 +211,7 @@ class Resolver {
     resolve(statement.expression, symbols, in_condition);
     Symbols inside(arena_, &symbols);
     NameCollector collector(inside);
-    // The target comes first in the scope of the test as well, so that its slots are the same in both.
+    // The target is also declared first in the scope of the test, so that its slots are the same in both.
     collector.declare_target(*statement.target);
     if (statement.is_recursive || MentionFinder("loop").in(statement.body))
       statement.loop_slot = static_cast<std::int32_t>(inside.declare(borrow_text(arena_, "loop")));
@@ -232,7 +232,7 @@ class Resolver {
     statement.other_scope = otherwise.finish();
   }
 
-  /// The body of a set or a filter block, and the filter that is applied to it.
+  /// Resolves the names in the body of a set or a filter block, and in its filter.
   void resolve_inside(Statement& statement, const Symbols& symbols) {
     Symbols inside(arena_, &symbols);
     NameCollector collector(inside);

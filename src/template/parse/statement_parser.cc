@@ -7,7 +7,7 @@ namespace octavo::jinja {
 
 namespace {
 
-/// Names that a target has: all names within it.
+/// Whether a target has this name, at any depth.
 bool has_name(const Expression& target, std::string_view name) {
   if (target.kind == ExpressionKind::kName) return target.name->bytes == name;
   return std::any_of(target.parts.begin(), target.parts.end(),

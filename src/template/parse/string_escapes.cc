@@ -48,8 +48,8 @@ class EscapeReader {
     if (letter >= '0' && letter <= '7') return read_octal();
     out_.append("\\");
     if (static_cast<unsigned char>(letter) < 0x80) return out_.append({&letter, 1});
-    // jinja2 writes a character beyond ASCII as an escape of its own before it reads escapes, so that a backslash
-    // before it is one that stands before a backslash.
+    // jinja2 turns a character beyond ASCII into an escape before it reads escapes, so that a backslash before it is
+    // followed by another backslash.
     const std::uint32_t code_point = code_point_at(literal_, at_ - 1);
     at_ += character_bytes(letter) - 1;
     out_.append(code_point < 0x100     ? fmt::format("x{:02x}", code_point)

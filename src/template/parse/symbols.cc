@@ -8,7 +8,7 @@ namespace octavo::jinja {
 
 namespace {
 
-constexpr std::size_t kMostNames = 2000;  // of a scope
+constexpr std::size_t kMostNames = 2000;  // in a scope
 
 }  // namespace
 
@@ -76,7 +76,7 @@ void Symbols::join(std::span<const Symbols> branches) {
     for (const auto& [slot, load] : branch.loads_) loads_[slot] = load;
     stores_.insert(branch.stores_.begin(), branch.stores_.end());
   }
-  // A name that only some branches set has, where none of them ran, the value from outside.
+  // A name that only some branches set has the outer value where none of these ran.
   for (const std::string_view name : set_in_branches) {
     const std::uint32_t slot = references_.at(name);
     const auto outside = outer_ == nullptr ? std::nullopt : outer_->find(name);

@@ -1,4 +1,4 @@
-// The names of one scope while its tree is looked through.
+// The names of one scope while its tree is walked.
 #pragma once
 
 #include <map>

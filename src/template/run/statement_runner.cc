@@ -12,7 +12,7 @@
 namespace octavo::jinja {
 namespace {
 
-constexpr std::size_t kSlotsOfAStep = 4;  // that a scope looks up where it is entered
+constexpr std::size_t kSlotsOfAStep = 4;  // slots that a scope looks up when it is entered, for one step
 
 }  // namespace
 
@@ -180,7 +180,7 @@ StatementRunner::Flow StatementRunner::run_loop(const Statement& statement, Fram
     if (flow == Flow::kBreak) break;
     ended_once = ended_once || flow == Flow::kNext;
   }
-  // jinja2's rule, which is not Python's: `else` runs unless some turn came to the end of the body.
+  // This is jinja2's rule, not Python's: `else` runs unless some turn reached the end of the body.
   if (ended_once || statement.other.empty()) return Flow::kNext;
   return run(statement.other, *make_frame(*statement.other_scope, &frame), out);
 }

@@ -9,7 +9,7 @@ namespace octavo::jinja {
 
 class StatementRunner {
  public:
-  /// `inputs` are the names that the template finds before the global functions of equal names.
+  /// `inputs`: names that the template finds before global functions with the same names.
   StatementRunner(Evaluation& evaluation, const Dict& inputs)
       : evaluation_(evaluation), expressions_(evaluation, *this), inputs_(inputs) {}
 
@@ -18,7 +18,7 @@ class StatementRunner {
   Value call(const Value& callee, const Call& call);
 
  private:
-  /// The statement behind one that was run.
+  /// Where the run goes on after a statement.
   enum class Flow : std::uint8_t { kNext, kBreak, kContinue };
 
   Frame* make_frame(const Scope& scope, Frame* outer);

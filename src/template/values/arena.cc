@@ -31,7 +31,7 @@ void Arena::look() {
 }
 
 std::size_t Arena::checked_bytes(std::size_t size, std::size_t item_bytes) const {
-  // A size that no budget holds, whose product would not be one.
+  // Where the product would overflow: a size that no budget holds.
   return size > SIZE_MAX / 2 / item_bytes ? SIZE_MAX / 2 : size * item_bytes;
 }
 
@@ -42,7 +42,7 @@ void* Arena::allocate(std::size_t bytes) {
     const std::size_t grown = std::min(kMostChunkBytes, kFirstChunkBytes << std::min<std::size_t>(chunks_.size(), 8));
     const std::size_t chunk_bytes = std::max(rounded, grown);
     chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(chunk_bytes));
-    // What does not fit has a chunk of its own, and the one that is begun stays in use.
+    // What does not fit gets a chunk of its own, and the current chunk stays in use.
     if (rounded > grown / 2 && chunk_left_ > 0) return chunks_.back().get();
     next_ = chunks_.back().get();
     chunk_left_ = chunk_bytes;

@@ -23,7 +23,7 @@ namespace octavo::jinja {
 struct Budget {
   std::size_t bytes = 0;
   std::uint64_t steps = 0;
-  const RequestWork* work = nullptr;  // whose stop ends it; null: nobody stops it
+  const RequestWork* work = nullptr;  // its stop ends the evaluation; null: it is never stopped
 };
 
 class Arena {
@@ -78,7 +78,7 @@ class Arena {
 
   Budget left_;
   Budget given_;
-  std::uint64_t next_look_ = UINT64_MAX;  // where so few steps are left
+  std::uint64_t next_look_ = UINT64_MAX;  // looks once so few steps are left
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
   std::byte* next_ = nullptr;
   std::size_t chunk_left_ = 0;

@@ -18,7 +18,7 @@ class Evaluation {
   Arena& arena() { return arena_; }
   /// The local time that strftime_now tells.
   const std::tm& now() const { return now_; }
-  /// The place at hand, which a Failure without a place gets.
+  /// The current place, for a Failure that has none.
   Position where() const { return where_; }
   void set_where(Position where) { where_ = where; }
 
@@ -54,7 +54,7 @@ class Evaluation {
   }
 
  private:
-  // The most levels. A macro's call takes some eight: at most some 180 calls within each other, as in Python.
+  // The most levels. A macro's call takes about eight: so at most some 180 nested calls, as in Python.
   static constexpr int kMostNested = 1500;
   static constexpr std::size_t kBytesOfAStep = 64;
 

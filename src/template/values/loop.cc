@@ -76,7 +76,7 @@ std::int64_t length_of_loop(Evaluation& evaluation, LoopState& loop) {
   if (!loop.iterable.is(Kind::kIterator)) {
     if (const auto length = length_of(evaluation, loop.iterable)) return loop.length = *length;
   }
-  // The items are not counted yet: all that are left are taken.
+  // The items are not counted yet, so all that are left are taken.
   const std::vector<Value> left = collect(evaluation, Value::of(loop.items));
   loop.items = iterate_items(evaluation, evaluation.arena().copy(left));
   const std::int64_t num_ahead = loop.after.is(Kind::kMissing) ? 0 : 1;

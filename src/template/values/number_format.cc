@@ -36,13 +36,13 @@ std::string print(char type, bool alternate, std::int64_t precision, double valu
   return {buffer.data(), to_size(size)};
 }
 
-/// The fewest digits that are at least `width` long with a mark between each `every` of them.
+/// The fewest digits that, with a mark between each `every` of them, have a length of at least `width`.
 std::size_t digits_for(std::size_t width, std::size_t every) {
   const std::size_t digits = width - width / (every + 1);
-  return width % (every + 1) == 0 ? digits + 1 : digits;  // a mark stands between digits, never in front of them
+  return width % (every + 1) == 0 ? digits + 1 : digits;  // a mark is between digits, never before them
 }
 
-/// Digits with a mark between each `every` of the whole part, which gets zeros to be `width` long in all.
+/// Puts a mark between each `every` digits of the whole part, which is filled with zeros up to `width` in all.
 std::string group(Evaluation& evaluation, const std::string& number, char mark, std::size_t every, std::size_t width) {
   const std::size_t whole = std::min(number.size(), number.find_first_not_of("0123456789abcdefABCDEF"));
   if (whole == 0) return number;
@@ -62,7 +62,7 @@ std::string group(Evaluation& evaluation, const std::string& number, char mark, 
 
 std::string general(const FormatSpec& spec, double value) {
   if (spec.precision < 0) return float_repr(value);
-  // Python's own form: as %g, but with at least one digit behind the point.
+  // Python's own form is that of %g, with at least one digit after the point.
   std::string text = print('g', false, std::max<std::int64_t>(1, spec.precision), value);
   if (text.find_first_of(".en") == std::string::npos) {
     const bool fits = static_cast<std::int64_t>(text.size()) < std::max<std::int64_t>(1, spec.precision);

@@ -7,7 +7,7 @@
 
 namespace octavo::jinja {
 
-// The caller's data is as large as the caller made it; its own bounds are those of whoever took it in.
+// The caller's data is as large as the caller made it, and bounded by whoever accepted it.
 TemplateInput::TemplateInput() : arena_({.bytes = SIZE_MAX / 4, .steps = UINT64_MAX / 4}) {}
 
 Value TemplateInput::text(std::string_view bytes, Origin origin) {

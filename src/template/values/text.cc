@@ -11,7 +11,7 @@ namespace {
 
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
 
-/// The span that holds a byte.
+/// The index of the span that has a byte.
 std::size_t span_of(const Text& text, std::size_t byte) {
   const auto found = std::upper_bound(text.spans.begin(), text.spans.end(), byte,
                                       [](std::size_t at, const OriginSpan& span) { return at < span.end; });

@@ -49,7 +49,7 @@ const Text* make_text(Arena& arena, std::string_view bytes, Origin origin = Orig
 const Text* borrow_text(Arena& arena, std::string_view bytes, Origin origin = Origin::kTemplate);
 /// The bytes [begin, end) of a text, at borders of characters.
 const Text* part_of(Arena& arena, const Text& text, std::size_t begin, std::size_t end);
-/// The same bytes with or without the mark of markup.
+/// A copy of a text that is marked as markup, or is not.
 const Text* with_markup(Arena& arena, const Text& text, bool is_markup);
 
 /// Puts a text together, which counts towards the arena's budget as it grows.

@@ -43,7 +43,7 @@ utf8proc_category_t category(std::uint32_t code_point) {
 
 bool is_cased(std::uint32_t code_point) { return is_lower(code_point) || is_upper(code_point) || is_title(code_point); }
 
-/// What stands between a letter and the end of its word without ending it (Case_Ignorable).
+/// Whether a character between a letter and the end of its word does not end the word (Case_Ignorable).
 bool is_passed_over(std::uint32_t code_point) {
   switch (category(code_point)) {
     case UTF8PROC_CATEGORY_MN:
@@ -58,7 +58,7 @@ bool is_passed_over(std::uint32_t code_point) {
   return std::binary_search(std::begin(kMarks), std::end(kMarks), code_point);
 }
 
-/// Whether a capital sigma behind a letter, at two bytes before `at`, ends its word: no letter is behind it.
+/// Whether a capital sigma after a letter, two bytes before `at`, ends its word: no letter follows it.
 bool ends_word(std::string_view bytes, std::size_t at, std::size_t end) {
   for (; at < end; at += character_bytes(bytes[at])) {
     const std::uint32_t code_point = code_point_at(bytes, at);
@@ -67,7 +67,7 @@ bool ends_word(std::string_view bytes, std::size_t at, std::size_t end) {
   return true;
 }
 
-/// Whether what stands before a byte ends with a letter, marks aside.
+/// Whether the text before a byte ends with a letter, apart from marks.
 bool ends_with_letter(std::string_view bytes, std::size_t end) {
   while (end > 0) {
     do {

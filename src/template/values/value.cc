@@ -12,7 +12,7 @@ namespace octavo::jinja {
 namespace {
 
 constexpr std::size_t kFewEntries = 8;
-constexpr int kMostNestedTuples = 50;  // in a key
+constexpr int kMostNestedTuples = 50;  // in the key of a dict
 constexpr std::size_t kHashedBytesOfAStep = 256;
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t more) {
@@ -114,7 +114,7 @@ std::size_t DictBuilder::index_of(const Value& key, std::uint64_t hash) {
   if (found_.empty())
     for (std::size_t i = 0; i < entries_.size(); ++i) found_.emplace(entries_[i].hash, i);
   for (auto [place, end] = found_.equal_range(hash); place != end; ++place) {
-    arena_.charge_steps(1);  // keys made to have one hash are not free
+    arena_.charge_steps(1);  // keys with one hash, made on purpose, are not free
     if (same_key(arena_, entries_[place->second].key, key)) return place->second;
   }
   return entries_.size();

@@ -7,7 +7,7 @@ namespace octavo {
 
 namespace {
 
-constexpr std::size_t kMaxAround = 16;  // tokens before a text, and behind it
+constexpr std::size_t kMaxAround = 16;  // the most tokens before a text, and after it
 constexpr std::int64_t kMaxId = ParsedTokenizerJson::kMaxTokens;
 constexpr std::int64_t kMaxType = 255;
 
@@ -35,7 +35,7 @@ JsonResult<void> read_template_token(const JsonCursor& item, const JsonCursor& s
   return {};
 }
 
-/// A template: the tokens before its first text, behind each text, and the texts.
+/// A template: the tokens before its first text, the tokens after each text, and the texts.
 struct Template {
   struct Text {
     std::string_view name;
@@ -83,7 +83,7 @@ JsonResult<TextFrame> read_template_processing(const JsonCursor& node) {
     return std::unexpected(single_node.wrong(fmt::format("{} Sequence", single.texts.size()), "one"));
   TextFrame frame{.prefix = ids_of(single.tokens[0]), .suffix = ids_of(single.tokens[1])};
   if (!node["pair"].is_given()) return frame;
-  // Files of models that read no pairs have any template here.
+  // In files of models that read no pairs, any template may stand here.
   const auto pair = read_template(node["pair"], special);
   if (!pair || pair->texts.size() != 2) return frame;
   frame.pair = PairFrame{.before = pair->tokens[0],
@@ -94,7 +94,7 @@ JsonResult<TextFrame> read_template_processing(const JsonCursor& node) {
   return frame;
 }
 
-/// The id of a token that is written with its text, as in ["[SEP]", 102].
+/// The id of a token that is written together with its text, as in ["[SEP]", 102].
 JsonResult<TokenId> read_named_token(const JsonCursor& node, std::string_view name) {
   const JsonCursor pair = node[name];
   OCTAVO_TRY(const boost::json::array* items, pair.needed_array("a token's text and its id"));

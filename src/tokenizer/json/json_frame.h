@@ -1,4 +1,4 @@
-// The tokens around a text, and around two, as the post_processor of a tokenizer.json says. A free function; any
+// The tokens around a text, and around two, as the post_processor of a tokenizer.json gives them. A free function; any
 // thread.
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace octavo {
 
-/// Reads post_processor of the whole file `root`: TemplateProcessing, BertProcessing, RobertaProcessing, and ByteLevel,
-/// which changes offsets alone. A template for two texts that are not one behind the other gives no pair. Error:
-/// another part, or a template that is wrong.
+/// Reads post_processor from the whole file `root`: TemplateProcessing, BertProcessing, RobertaProcessing, or
+/// ByteLevel, which only changes offsets. A template for two texts that do not follow each other gives no pair. Error:
+/// another kind, or a template that is wrong.
 JsonResult<TextFrame> read_json_frame(const JsonCursor& root);
 
 }  // namespace octavo

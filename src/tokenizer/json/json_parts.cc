@@ -5,7 +5,7 @@
 namespace octavo {
 namespace {
 
-/// The JSON's depth bounds the walk.
+/// Adds the parts of a step. The recursion is bounded by the JSON's depth.
 JsonResult<void> add_parts(const JsonCursor& step, std::string_view name, std::vector<JsonCursor>& parts) {
   OCTAVO_TRY(const std::string_view type, step["type"].needed_string());
   if (type != "Sequence") {

@@ -14,7 +14,7 @@ constexpr std::string_view kEmbedding = "token_embd.weight";
 constexpr std::int32_t kNormal = 1, kControl = 3, kUserDefined = 4, kUnused = 5,
                        kByte = 6;  // tokenizer.ggml.token_type
 
-/// Keys that say something of the model, not of its words.
+/// Whether a key is about the model, not about its words.
 bool is_kept(std::string_view key) {
   if (key == "tokenizer.huggingface.json" || key == "tokenizer.ggml.unknown_token_id") return false;
   if (!key.starts_with(kPrefix)) return true;
@@ -90,7 +90,7 @@ void JsonWordSource::add_tokens(const TokenizerJson& words, std::size_t num_ids)
   *directory_.add("tokenizer.ggml.token_type") = {MetadataType::kArray, std::move(types)};
 }
 
-/// The token of WordPiece as GGUF writes it: with U+2581 where it begins a word.
+/// A token of WordPiece as GGUF writes it: with U+2581 where it begins a word.
 std::string_view JsonWordSource::marked_word(const TokenizerJson& words, std::size_t id) {
   const std::string_view text = words.tokens[id];
   if (text.starts_with(words.continuation) && text != words.continuation) return text.substr(words.continuation.size());

@@ -17,9 +17,9 @@ namespace octavo {
 namespace {
 
 using Become = UnknownCharacters::Become;
-using Index = std::unordered_map<std::string_view, TokenId>;  // of the model's own tokens
+using Index = std::unordered_map<std::string_view, TokenId>;  // the ids of the model's own tokens
 
-/// Reads the parts of one file, each when those that it needs are known.
+/// Reads the parts of a file, each after the parts that it needs.
 class Reader {
  public:
   Reader(ParsedTokenizerJson parsed, const std::string& file)
@@ -97,7 +97,7 @@ class Reader {
     for (const auto& [text, id] : vocabulary_) num_ids = std::max<std::size_t>(num_ids, id + 1);
     out_.tokens.resize(num_ids);
     for (const auto& [text, id] : vocabulary_) {
-      if (text.empty()) continue;  // no text becomes it
+      if (text.empty()) continue;  // no text becomes this token
       if (!out_.tokens[id].empty())
         return std::unexpected(
             model.wrong(fmt::format("{} and {} with the id {} in vocab", quote(out_.tokens[id]), quote(text), id),
@@ -109,7 +109,7 @@ class Reader {
     return {};
   }
 
-  /// The rest of the model, which needs its tokens.
+  /// Reads the rest of the model, which needs its tokens.
   JsonResult<void> read_model(const JsonCursor& model) {
     switch (out_.model) {
       case JsonModel::kBpe: return read_bpe(model);
@@ -211,7 +211,7 @@ class Reader {
     for (std::size_t i = 0; items != nullptr && i < items->size(); ++i) {
       const JsonCursor item = list[i];
       OCTAVO_TRY(JsonAddedToken token, read_added_token(item));
-      if (token.text.empty()) continue;  // `tokenizers` leaves these out
+      if (token.text.empty()) continue;  // `tokenizers` leaves such tokens out
       if (!ids.emplace(token.text, token.id).second)
         return std::unexpected(item.wrong(fmt::format("{} twice", quote(token.text)), "it once"));
       if (to_size(token.id) >= is_taken.size()) is_taken.resize(to_size(token.id) + 1);
@@ -253,7 +253,7 @@ class Reader {
     return JsonAddedToken{std::string(text), id, strips_left, strips_right, is_normalized, is_special};
   }
 
-  /// Tokens that post_processor writes must be some.
+  /// Checks that the tokens which post_processor writes exist.
   JsonResult<void> check_around() const {
     const TextFrame& frame = out_.pipeline.frame;
     std::vector<TokenId> ids = frame.prefix;
@@ -276,9 +276,9 @@ class Reader {
   JsonCursor root_;
   Index index_;
   static constexpr std::int64_t kMaxTokens = ParsedTokenizerJson::kMaxTokens;
-  static constexpr std::int64_t kMaxWordCharacters = 1000;  // bounds the walks of WordPiece::encode()
+  static constexpr std::int64_t kMaxWordCharacters = 1000;  // it bounds the walks of WordPiece::encode()
 
-  std::string missing_byte_;  // the token that one of the bytes lacks; empty: none does
+  std::string missing_byte_;  // the token of a byte that is missing; empty: none is
   TokenizerJson out_{.file = {}, .texts = TextArena(0)};
 };
 

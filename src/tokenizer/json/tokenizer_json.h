@@ -26,7 +26,7 @@ struct JsonCut {
   CutStage how;
 };
 
-/// normalizer, pre_tokenizer, decoder and post_processor.
+/// What normalizer, pre_tokenizer, decoder and post_processor say.
 struct TokenizerJsonPipeline {
   std::vector<TextStep> normalizer{};
   std::vector<TextStep> word_steps{};  // the steps of pre_tokenizer before its first cut
@@ -34,18 +34,18 @@ struct TokenizerJsonPipeline {
   bool is_byte_level = false;
   bool decodes_bytes = false;        // the decoder makes bytes of "<0x41>"
   bool decodes_word_pieces = false;  // the decoder is WordPiece
-  bool strips_space = false;         // a decoded text loses the space of its first token
+  bool strips_space = false;         // whether a decoded text loses the space of its first token
   TextFrame frame{};                 // the tokens around a text, and around two
 };
 
-/// model.type.
+/// The kinds of model.type.
 enum class JsonModel : std::uint8_t { kBpe, kWordPiece, kUnigram };
 
 struct JsonAddedToken {
   std::string text;
   TokenId id;
   bool strips_left, strips_right;
-  bool is_normalized;  // whether it is looked for in normalized text
+  bool is_normalized;  // whether the token is looked for in normalized text
   bool is_special;
 };
 
@@ -59,16 +59,16 @@ struct TokenizerJson {
   TextArena texts;                         // the memory of the views below
   std::vector<std::string_view> tokens{};  // [ids]; "": no token of the model has this id
   std::vector<MergeText> merges{};         // best first
-  bool ignores_merges = false;             // a word that is a token becomes it without merging
+  bool ignores_merges = false;             // whether a word that is a token becomes it without merging
   UnknownCharacters unknown{};             // for a model that is not byte-level
   JsonModel model = JsonModel::kBpe;
-  std::size_t max_word_characters = 0;         // of WordPiece: a longer word is unknown
-  std::string continuation{};                  // of WordPiece: the begin of tokens that go on a word
-  std::vector<double> scores{};                // of Unigram: [tokens]
+  std::size_t max_word_characters = 0;         // WordPiece: a longer word is unknown
+  std::string continuation{};                  // WordPiece: the beginning of tokens that continue a word
+  std::vector<double> scores{};                // Unigram: [tokens]
   std::vector<JsonAddedToken> added_tokens{};  // in the order of ids
   TokenizerJsonPipeline pipeline{};
 
-  /// The bound of ids.
+  /// The number after the largest id.
   std::size_t num_ids() const;
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tokenizer/json/json_parts.h"
+#include "tokenizer/pretokenize/digit_groups.h"
 #include "tokenizer/pretokenize/pattern.h"
 
 namespace octavo {
@@ -112,7 +113,7 @@ class CutReader {
     const JsonCursor regex = pattern["Regex"];
     OCTAVO_TRY(const std::string_view text, regex.needed_string());
     OCTAVO_TRY_VOID(count(regex, text));
-    if (const auto parsed = parse_pattern(text); !parsed)
+    if (const auto parsed = parse_pattern(text); !parsed && text != DigitGroups::kPattern)
       return std::unexpected(regex.wrong(parsed.error().message, "another one"));
     add(text, behavior, is_inverted);
     return {};

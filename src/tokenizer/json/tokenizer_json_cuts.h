@@ -8,7 +8,7 @@
 
 namespace octavo {
 
-/// Reads the cuts of `root`, the whole tokenizer.json, into `out`, whose normalizer is known.
+/// Reads the cuts of `root`, the whole tokenizer.json, into `out`, whose normalizer was read before.
 JsonResult<void> read_cuts(const JsonCursor& root, TokenizerJsonPipeline& out);
 
 /// The "always", "first" or "never" of a Metaspace, or the flag of files from before 2024.

@@ -123,7 +123,7 @@ class Builder : public JsonHandler {
   }
   bool on_double(double number, json::string_view text, ErrorCode& error) {
     if (place_ == Place::kPieces) {
-      // The parser's number may be off by its last bits, and scores decide between tokens.
+      // The parser's number may differ in its last bits, and scores decide between tokens.
       std::from_chars(text.data(), text.data() + text.size(), number);
       return add_score(number, error);
     }
@@ -137,17 +137,17 @@ class Builder : public JsonHandler {
   }
 
  private:
-  enum class Place : std::uint8_t { kRest, kVocabulary, kPieces, kMerges };  // pieces: the vocabulary of Unigram
-  static constexpr std::size_t kMemberDepth = 2;                             // of the members of "model"
+  enum class Place : std::uint8_t { kRest, kVocabulary, kPieces, kMerges };  // kPieces: the vocabulary of Unigram
+  static constexpr std::size_t kMemberDepth = 2;                             // the depth of the members of "model"
 
-  /// The value that begins now is the member `name` of "model".
+  /// Whether the value that begins now is the member `name` of "model".
   bool is_member(std::string_view name) const {
     return depth_ == kMemberDepth + 1 && section_ == "model" && member_ == name;
   }
 
   bool refuse(std::string message, ErrorCode& error) {
     refusal_ = std::move(message);
-    error = json::error::exception;  // anything that ends the parser
+    error = json::error::exception;  // any error, to end the parser
     return false;
   }
   bool refuse_kind(ErrorCode& error) {
@@ -228,8 +228,8 @@ class Builder : public JsonHandler {
   std::size_t depth_ = 0;
   std::size_t num_values_ = 0;
   std::string section_, member_;  // the keys that lead to the value
-  std::string text_;              // that is being read
-  std::string_view token_;        // of the vocabulary, whose id follows
+  std::string text_;              // the text that is being read
+  std::string_view token_;        // a token of the vocabulary, whose id follows
   std::array<std::string_view, 2> halves_{};
   std::size_t num_halves_ = 0;
   bool has_piece_text_ = false, has_piece_score_ = false;

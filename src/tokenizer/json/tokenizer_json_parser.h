@@ -16,11 +16,11 @@
 
 namespace octavo {
 
-/// The texts of a file one behind another, which do not move, so that views of them stay valid.
+/// The memory of a file's texts, one after another; they do not move, so that views of them stay valid.
 class TextArena {
  public:
   explicit TextArena(std::size_t capacity) { bytes_.reserve(capacity); }
-  /// The sum of all texts is at most the capacity.
+  /// Keeps a text. The sum of all texts is at most the capacity.
   std::string_view keep(std::string_view text);
 
  private:
@@ -28,7 +28,8 @@ class TextArena {
 };
 
 struct ParsedTokenizerJson {
-  /// Gemma's file has 33 MB. Values do not include tokens and merges; Gemma 3 has 6400 added tokens of 7 values.
+  /// The limits of files. Gemma's has 33 MB. Values do not include tokens and merges; Gemma 3 has 6400 added tokens of
+  /// 7 values each.
   static constexpr JsonLimits kLimits{
       .max_bytes = std::size_t{64} << 20, .max_values = std::size_t{1} << 19, .max_members = 256};
   static constexpr std::size_t kMaxTokens = std::size_t{1} << 21;
@@ -40,7 +41,8 @@ struct ParsedTokenizerJson {
   std::vector<MergeText> merges{};                                       // model.merges
   boost::json::object rest{};  // the whole text, where model.vocab is {} or [], and model.merges []
 
-  /// Errors begin with `file`: no JSON; more than the bounds allow; values of other kinds in vocabulary and merges.
+  /// Parses a text. Errors begin with `file`: no JSON; more than the limits allow; values of other kinds in vocabulary
+  /// and merges.
   static Result<ParsedTokenizerJson> parse(std::string_view text, const std::string& file);
 };
 

@@ -29,7 +29,7 @@ JsonResult<TextStep> read_replace(const JsonCursor& node) {
   return TextStep{.kind = TextStep::Kind::kReplace, .from = std::string(from), .to = std::string(to)};
 }
 
-/// Replaces a text; or runs of it, by the one pattern that converters write.
+/// Reads a step that replaces a text, or runs of it, by the one pattern that converters write.
 JsonResult<TextStep> read_normalizer_replace(const JsonCursor& node) {
   const JsonCursor pattern = node["pattern"];
   const JsonCursor regex = pattern["Regex"];
@@ -182,7 +182,8 @@ class DecoderReader {
   bool writes_spaces_ = false;
 };
 
-/// A word has a space in front of it. "cleanup" takes spaces before punctuation out again, which Octavo does not.
+/// Reads WordPiece's decoder: a word has a space before it. "cleanup" would remove spaces before punctuation, which
+/// Octavo does not.
 JsonResult<void> read_word_piece_decoder(const JsonCursor& node, TokenizerJsonPipeline& out) {
   OCTAVO_TRY_VOID(node.expect_only({"type", "prefix", "cleanup"}));
   out.decodes_word_pieces = true;

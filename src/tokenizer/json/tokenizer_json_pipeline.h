@@ -6,7 +6,7 @@
 
 namespace octavo {
 
-/// `root` is the whole tokenizer.json. Errors: a part that is not known, or that Octavo cannot do.
+/// Reads the parts of `root`, the whole tokenizer.json. Errors: a part that is not known, or that Octavo cannot do.
 JsonResult<TokenizerJsonPipeline> read_pipeline(const JsonCursor& root);
 
 }  // namespace octavo

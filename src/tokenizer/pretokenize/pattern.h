@@ -2,7 +2,8 @@
 //
 // A pattern is a regular expression whose assertions look at one character at most: alternatives, groups, the three
 // quantifiers and {m,n}, classes with ranges, properties, nesting and &&, (?i:) for ASCII, (?=x), (?!x) and $. So an
-// automaton runs it in one pass (word_automaton.h). Everything else is refused by name.
+// automaton runs it in one pass (word_automaton.h). X+(?!X) at the end is X+, whatever X is. Everything else is refused
+// by name.
 // A free function; any thread.
 #pragma once
 

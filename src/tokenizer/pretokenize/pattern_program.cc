@@ -7,8 +7,8 @@ namespace {
 using Op = PatternProgram::Instruction::Op;
 using Kind = RegexNode::Kind;
 
-/// Writes instructions from the end of the pattern to its begin: each knows the one that follows it. A node that is
-/// visited writes at least one, as none of those within a repeat reads nothing; so kMaxInstructions bounds the visits.
+/// Writes instructions from the end of the pattern to its beginning: each knows the one that follows it. A visited node
+/// writes at least one, as no node within a repeat reads nothing; so kMaxInstructions bounds the visits.
 class Writer {
  public:
   explicit Writer(const SymbolMap& map) : map_(map) {}
@@ -38,7 +38,7 @@ class Writer {
     return symbols;
   }
 
-  /// The first instruction of `node`, which goes on to `next`.
+  /// Writes `node`, which goes on to `next`, and gives its first instruction.
   std::uint32_t write_node(const RegexNode& node, std::uint32_t next) {
     switch (node.kind) {
       case Kind::kSet: return add({.op = Op::kTake, .next = next, .symbols = symbols_of(node)});
@@ -56,7 +56,7 @@ class Writer {
         return first;
       }
       case Kind::kRepeat: return write_repeat(node, next);
-      case Kind::kBegin: break;  // no pattern has it
+      case Kind::kBegin: break;  // no pattern has this node
     }
     return next;
   }

@@ -1,4 +1,4 @@
-// A pattern as instructions, in the order of preference, of which the automaton is built.
+// A pattern as instructions, in the order of preference, from which the automaton is built.
 //
 // K. Thompson, "Regular Expression Search Algorithm", CACM 1968; preference among alternatives as in R. Cox, "Regular
 // Expression Matching: the Virtual Machine Approach", 2009. Used while a pre-tokenizer is made; any thread.
@@ -16,9 +16,9 @@ namespace octavo {
 struct PatternProgram {
   struct Instruction {
     enum class Op : std::uint8_t {
-      kTake,   // one symbol of `symbols`, then go to `next`
-      kLook,   // go to `next` if the next symbol is one of `symbols`
-      kSplit,  // go to `next`, else to `other`
+      kTake,   // takes one symbol of `symbols`, then goes to `next`
+      kLook,   // goes to `next` if the next symbol is one of `symbols`
+      kSplit,  // goes to `next`, or else to `other`
       kMatch,
     };
     Op op;
@@ -32,7 +32,7 @@ struct PatternProgram {
   std::vector<Instruction> instructions;
   std::uint32_t start = 0;
 
-  /// Error: the program has more than kMaxInstructions.
+  /// Makes the program. Error: it has more than kMaxInstructions.
   static Result<PatternProgram> create(const RegexNode& pattern, const SymbolMap& map);
 };
 

@@ -32,21 +32,30 @@ Result<PreTokenizer> PreTokenizer::create(std::span<const CutStage> stages, Norm
                                           bool ignore_merges) {
   std::vector<RegexNode> patterns;
   for (const CutStage& stage : stages) {
-    OCTAVO_TRY(patterns.emplace_back(), parse_pattern(stage.pattern));
+    const bool is_groups = stage.pattern == DigitGroups::kPattern;
+    OCTAVO_TRY(patterns.emplace_back(), is_groups ? DigitGroups::characters() : parse_pattern(stage.pattern));
   }
   OCTAVO_TRY(SymbolMap map, SymbolMap::create(patterns));
-  std::vector<Stage> automata;
+  std::vector<Stage> made;
   std::uint64_t num_build_steps = 0;
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    auto automaton = WordAutomaton::create(patterns[i], map, num_build_steps);
-    if (!automaton) return fail("{}: {}", quote(stages[i].pattern), automaton.error().message);
-    automata.push_back({std::move(*automaton), stages[i]});
-    automata.back().how.pattern = {};
+    OCTAVO_TRY(Stage stage, make_stage(stages[i], patterns[i], map, num_build_steps));
+    made.push_back(std::move(stage));
   }
-  PreTokenizer result(std::move(map), std::move(automata));
+  PreTokenizer result(std::move(map), std::move(made));
   result.normalization_ = normalization;
   result.ignore_merges_ = ignore_merges;
   return result;
+}
+
+Result<PreTokenizer::Stage> PreTokenizer::make_stage(const CutStage& how, const RegexNode& pattern,
+                                                     const SymbolMap& map, std::uint64_t& num_build_steps) {
+  CutStage kept = how;
+  kept.pattern = {};
+  if (how.pattern == DigitGroups::kPattern) return Stage{DigitGroups(map), kept};
+  auto automaton = WordAutomaton::create(pattern, map, num_build_steps);
+  if (!automaton) return fail("{}: {}", quote(how.pattern), automaton.error().message);
+  return Stage{std::move(*automaton), kept};
 }
 
 bool PreTokenizer::leaves_out() const {
@@ -56,11 +65,15 @@ bool PreTokenizer::leaves_out() const {
 // A stage's pieces, which are its matches and the gaps between them, are cut by the next stage.
 Result<bool> PreTokenizer::cut(std::size_t stage, Run& run, std::uint32_t begin, std::uint32_t end) const {
   if (stage == stages_.size()) return run.visit(begin, end);
-  const auto& [automaton, how] = stages_[stage];
+  const auto& [finder, how] = stages_[stage];
+  const auto* automaton = std::get_if<WordAutomaton>(&finder);
+  std::uint32_t run_end = 0;
   const std::uint8_t* symbols = (how.is_on_bytes ? run.scratch.byte_symbols : run.scratch.symbols).data();
   Piece pending;
   while (begin < end) {
-    const auto match = automaton.find(symbols, begin, end, run.max_steps, run.num_steps);
+    const auto match = automaton != nullptr
+                           ? automaton->find(symbols, begin, end, run.max_steps, run.num_steps)
+                           : std::get<DigitGroups>(finder).find(symbols, begin, end, run_end, run.num_steps);
     if (run.num_steps > run.max_steps) {
       return fail("the pattern of cut {} looked at bytes {} times, and came to byte {} of {}; at most {} are allowed",
                   stage + 1, run.num_steps, begin, run.scratch.symbols.size(), run.max_steps);

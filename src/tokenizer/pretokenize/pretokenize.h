@@ -11,9 +11,11 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
+#include "tokenizer/pretokenize/digit_groups.h"
 #include "tokenizer/pretokenize/pretokenizers.h"
 #include "tokenizer/pretokenize/symbol_map.h"
 #include "tokenizer/pretokenize/word_automaton.h"
@@ -60,7 +62,7 @@ class PreTokenizer {
 
  private:
   struct Stage {
-    WordAutomaton automaton;
+    std::variant<WordAutomaton, DigitGroups> finder;
     CutStage how;  // the stage's cut, without its pattern
   };
   struct Run;
@@ -70,6 +72,9 @@ class PreTokenizer {
   };
 
   PreTokenizer(SymbolMap map, std::vector<Stage> stages) : map_(std::move(map)), stages_(std::move(stages)) {}
+  /// A stage with the pattern. Error: it becomes too large.
+  static Result<Stage> make_stage(const CutStage& how, const RegexNode& pattern, const SymbolMap& map,
+                                  std::uint64_t& num_build_steps);
   /// Cuts run.text[begin, end) by the stages from `stage` on. False: visit() wants no further word.
   Result<bool> cut(std::size_t stage, Run& run, std::uint32_t begin, std::uint32_t end) const;
   /// Passes a match of `stage`, or a gap, to the next stage; or it waits in `pending`, where the piece behind it may

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tokenizer/pretokenize/digit_groups.h"
+
 namespace octavo {
 
 namespace {
@@ -20,6 +22,9 @@ constexpr std::string_view kQwen2 =
 constexpr std::string_view kQwen35 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+)"
     R"(|\s+(?!\S)|\s+)";
+
+// poolside/Laguna-XS.2, in front of Qwen 2's: line ends begin a piece.
+constexpr std::string_view kLineEnds = R"((?:\r?\n)+(?!\r?\n))";
 
 // o200k_base (`tiktoken`, openai_public.py).
 constexpr std::string_view kO200k =
@@ -43,6 +48,16 @@ constexpr std::string_view kHanAndKana = R"([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\
 constexpr std::string_view kDeepseekV3 =
     R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
     R"(| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+// XHToken/Spark-X2.5-4B, behind the same two cuts as DeepSeek-V3's and in front of one at each digit.
+constexpr std::string_view kSpark =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
+    R"(| ?[\p{P}\p{S}]+|[\r\n]|\s+(?!\S)|\s+)";
+
+// inclusionAI/Ling-mini-2.0.
+constexpr std::string_view kLing =
+    R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n])"
+    R"(|\s+(?!\S)|\s+)";
 
 // deepseek-ai/deepseek-llm-7b-base; deepseek-ai/deepseek-coder-6.7b-base.
 constexpr std::string_view kLineEnd = R"([\r\n])";
@@ -89,8 +104,12 @@ constexpr PreTokenizerKind kKinds[] = {
     {.names = "gpt-4o llama4 kanana2 talkie", .stages = {{{kO200k}}}, .ignore_merges = true},
     {.names = "qwen2 deepseek-r1-qwen", .stages = {{{kQwen2}}}, .normalization = kNfc},
     {.names = "kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2", .stages = {{{kQwen2}}}},
+    {.names = "laguna", .stages = {{{kLineEnds, false, CutBehavior::kMergedWithNext}, {kQwen2}}}},
     {.names = "qwen35", .stages = {{{kQwen35}}}, .normalization = kNfc},
     {.names = "deepseek-v3 hunyuan-dense joyai-llm", .stages = {{{kThreeDigits}, {kHanAndKana}, {kDeepseekV3}}}},
+    {.names = "spark2_5", .stages = {{{kThreeDigits}, {kHanAndKana}, {kSpark}, {kOneDigit}}}},
+    {.names = "bailingmoe2 bailingmoe llada-moe", .stages = {{{kLing}}}},
+    {.names = "cohere2moe tiny_aya", .stages = {{{DigitGroups::kPattern}, {kO200k}}}},
     {.names = "deepseek-llm",
      .stages = {{{kLineEnd}, {kDeepseekLetters}, {kDeepseekPunctuation}, {kSpaceAtEnd}, {kDeepseekHan}, {kOneDigit}}}},
     {.names = "deepseek-coder", .stages = {{{kLineEnd}, {kLetters}, {kPunctuation}, {kDeepseekHan}, {kOneDigit}}}},

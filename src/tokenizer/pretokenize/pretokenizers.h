@@ -1,4 +1,4 @@
-// The pre-tokenizers by name, a row each: the cuts that a vocabulary's makers applied before merging.
+// The pre-tokenizers by name, one in each row: the cuts that a vocabulary's makers applied before merging.
 //
 // Patterns are the originals', character for character: those of the family's tokenizer.json, which `tokenizers` runs,
 // or of the package of its makers. docs/tokenizers.md says where each was read, and where llama.cpp differs.
@@ -14,13 +14,13 @@
 
 namespace octavo {
 
-/// The use of the matches of a pattern and of the gaps between them (SplitDelimiterBehavior of `tokenizers`).
+/// How the matches of a pattern and the gaps between them are used (SplitDelimiterBehavior of `tokenizers`).
 enum class CutBehavior : std::uint8_t {
   kIsolated,            // each match and each gap is a piece
-  kRemoved,             // a gap is a piece, a match is left out
+  kRemoved,             // each gap is a piece, matches are left out
   kContiguous,          // neighbours of one kind are one piece
   kMergedWithPrevious,  // a match belongs to the gap before it
-  kMergedWithNext,      // a match joins the gap behind it
+  kMergedWithNext,      // a match joins the gap after it
 };
 
 /// One cut: the matches of a pattern, and the gaps between them, become pieces.
@@ -31,14 +31,14 @@ struct CutStage {
   bool is_inverted = false;  // gaps and matches change places
 };
 
-/// The cuts that `tokenizers` has built in: GPT-2's, in ByteLevel; those of Digits; those of Punctuation, which is
-/// Unicode 8's with the symbols of ASCII.
+/// The cuts that are built into `tokenizers`: GPT-2's, in ByteLevel; those of Digits; those of Punctuation, which is
+/// Unicode 8's punctuation with the symbols of ASCII.
 inline constexpr std::string_view kGpt2Cut =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 inline constexpr std::string_view kDigitCut = R"(\p{N})";
 inline constexpr std::string_view kPunctuationCut = R"([\p{P}$+<=>^`|~])";
 
-/// The cuts of BertPreTokenizer: white space, which is left out, and punctuation. Its punctuation is that of Unicode 8
+/// The cuts of BertPreTokenizer: white space, which is left out, and punctuation. The punctuation is that of Unicode 8,
 /// too, and is followed here character by character, since a sign that is no punctuation makes its whole word unknown.
 inline constexpr std::string_view kSpaceCut = R"(\s+)";
 inline constexpr std::string_view kBertPunctuationCut =
@@ -51,7 +51,7 @@ inline constexpr std::string_view kBertPunctuationCut =
 inline constexpr CutStage kBertCuts[] = {{.pattern = kSpaceCut, .behavior = CutBehavior::kRemoved},
                                          {.pattern = kBertPunctuationCut}};
 
-/// A cut in front of each U+2581, with which words of SentencePiece begin.
+/// A cut before each U+2581, with which words of SentencePiece begin.
 inline constexpr CutStage kWordMarkCut[] = {{.pattern = "\xE2\x96\x81", .behavior = CutBehavior::kMergedWithNext}};
 
 struct PreTokenizerKind {
@@ -60,14 +60,14 @@ struct PreTokenizerKind {
   std::string_view names;  // values of tokenizer.ggml.pre, separated by spaces, the usual one first
   std::array<CutStage, kMaxStages> stages;
   Normalization normalization = Normalization::kNone;
-  bool ignore_merges = false;  // a word that is a token as a whole becomes it without merging
-  bool add_bos = false;        // BOS is added where the file has no tokenizer.ggml.add_bos_token
+  bool ignore_merges = false;  // whether a word that is a token as a whole becomes it without merging
+  bool add_bos = false;        // whether BOS is added where the file has no tokenizer.ggml.add_bos_token
 };
 
 /// A pre-tokenizer by name; null: no pre-tokenizer has the name.
 const PreTokenizerKind* find_pre_tokenizer(std::string_view name);
 
-/// All pre-tokenizers; of two with the same cuts the first has the usual name.
+/// All pre-tokenizers; where several have the same cuts, the first has the usual name.
 std::span<const PreTokenizerKind> all_pre_tokenizers();
 
 /// The names of all pre-tokenizers, separated by spaces.

@@ -35,7 +35,7 @@ Result<SymbolMap> SymbolMap::create(std::span<const RegexNode> patterns) {
   SymbolMap map;
   map.representative_.push_back(0);
   std::vector<std::uint8_t> symbols(CodePointSet::kLimit);
-  std::map<std::vector<bool>, std::uint8_t> known;  // by the sets that a code point lies in
+  std::map<std::vector<bool>, std::uint8_t> known;  // symbols by which of the sets contain the code point
   const std::vector<std::uint32_t> borders = borders_of(sets);
   for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
     std::vector<bool> lies_in;

@@ -1,4 +1,4 @@
-// Symbols: the classes of characters that the patterns of a pre-tokenizer tell apart.
+// Symbols: the classes of characters that the patterns of a pre-tokenizer distinguish.
 //
 // Two code points that lie in the same sets of all patterns are one symbol, so that an automaton has a few dozen
 // columns in place of 1.1 million, and looks at bytes. Owned by the PreTokenizer; immutable, any thread.
@@ -22,7 +22,7 @@ class SymbolMap {
   /// The symbol of the second and later bytes of a character, which change nothing.
   static constexpr std::uint8_t kContinuation = 0;
 
-  /// Error: the patterns tell more than 255 kinds of characters apart.
+  /// Makes the map. Error: the patterns distinguish more than 255 classes of characters.
   static Result<SymbolMap> create(std::span<const RegexNode> patterns);
 
   std::size_t num_symbols() const { return num_symbols_; }
@@ -32,9 +32,9 @@ class SymbolMap {
   /// The symbols of `set`, one of the patterns' sets.
   std::bitset<256> symbols_of(const CodePointSet& set) const;
 
-  /// Makes symbols[i] that of the character that begins at text[i]. `text` consists of whole characters.
+  /// Sets symbols[i] to the symbol of the character that begins at text[i]. `text` consists of whole characters.
   void translate(std::string_view text, std::vector<std::uint8_t>& symbols) const;
-  /// Makes symbols[i] that of the character that stands for the byte text[i] in byte-level BPE's alphabet.
+  /// Sets symbols[i] to the symbol of the character that stands for the byte text[i] in byte-level BPE's alphabet.
   void translate_bytes(std::string_view text, std::vector<std::uint8_t>& symbols) const;
 
  private:
@@ -44,7 +44,7 @@ class SymbolMap {
   void fill(std::span<const std::uint8_t> symbols);
 
   std::size_t num_symbols_ = 1;                // kContinuation included
-  std::vector<std::uint32_t> representative_;  // [num_symbols]: one of its code points
+  std::vector<std::uint32_t> representative_;  // [num_symbols] a code point of each
   std::array<std::uint32_t, kNumPages> page_begin_{};
   std::vector<std::uint8_t> pages_;  // distinct pages of 256 code points
   std::array<std::uint8_t, 256> byte_symbols_{};

@@ -9,10 +9,10 @@ namespace {
 using Op = PatternProgram::Instruction::Op;
 using Threads = std::vector<std::uint32_t>;  // instructions, the preferred one first
 
-/// Steps of a set of threads. Splits are followed at once, looks when the symbol that follows is known.
+/// Computes the steps of a set of threads. Splits are followed at once, look-aheads when the next symbol is known.
 class Stepper {
  public:
-  /// Adds to `num_steps`.
+  /// Makes a stepper that adds its steps to `num_steps`.
   Stepper(const PatternProgram& program, std::uint64_t& num_steps)
       : program_(program),
         is_known_(program.instructions.size()),
@@ -26,7 +26,7 @@ class Stepper {
     return threads;
   }
 
-  /// The threads after `symbol` (kEnd: none, the text ends); `matches`: one of them matched before it.
+  /// The threads after `symbol` (kEnd: none, the text ends); `matches`: whether one of them matched before it.
   Threads step(const Threads& threads, std::size_t symbol, bool& matches) {
     Threads open;
     for (const std::uint32_t thread : threads) follow(thread, symbol, open, is_open_);
@@ -36,7 +36,7 @@ class Stepper {
     for (const std::uint32_t thread : open) {
       const auto& instruction = program_.instructions[thread];
       matches = instruction.op == Op::kMatch;
-      if (matches) break;  // what is less preferred than a match counts no more
+      if (matches) break;  // threads less preferred than a match do not count
       if (instruction.symbols[symbol]) follow(instruction.next, std::nullopt, next, is_known_);
     }
     forget(is_known_);
@@ -60,7 +60,7 @@ class Stepper {
     marks.marked.clear();
   }
 
-  /// Adds `thread`, or what its splits lead to, and its looks where the symbol that follows is known, to `threads`.
+  /// Adds `thread`, or what its splits and, where the next symbol is known, its look-aheads lead to, to `threads`.
   void follow(std::uint32_t thread, std::optional<std::size_t> symbol, Threads& threads, Marks& known) {
     Threads todo = {thread};
     while (!todo.empty()) {
@@ -131,7 +131,7 @@ std::optional<std::uint32_t> WordAutomaton::match_at(const std::uint8_t* symbols
   return match_end;
 }
 
-// An attempt that begins one symbol later fails too, if it comes to the state that the failed one was in there.
+// An attempt that begins one symbol later fails too, if at some place it is in the state that the failed one had there.
 std::uint32_t WordAutomaton::next_begin(const std::uint8_t* symbols, std::uint32_t begin, std::uint32_t end,
                                         std::uint64_t& num_steps) const {
   Entry state = look_up(kStart, symbols[begin]);

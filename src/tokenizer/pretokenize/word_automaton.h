@@ -19,14 +19,14 @@ class WordAutomaton {
   static constexpr std::size_t kMaxStates = 4096;
   static constexpr std::uint64_t kMaxBuildSteps = 1U << 25;  // real patterns take less than a million steps
 
-  /// Builds an automaton and adds its steps to `num_steps`, which counts those of all patterns of a pre-tokenizer.
+  /// Builds an automaton and adds its steps to `num_steps`, which counts the steps of all patterns of a pre-tokenizer.
   /// Error: more than kMaxStates or kMaxBuildSteps, or a pattern that can match nothing.
   static Result<WordAutomaton> create(const RegexNode& pattern, const SymbolMap& map, std::uint64_t& num_steps);
 
   struct Match {
     std::uint32_t begin, end;
   };
-  /// The first match in symbols[begin, end); no symbol beyond is looked at. The look-ups are added to `num_steps`, and
+  /// The first match in symbols[begin, end); no symbol beyond `end` is read. The look-ups are added to `num_steps`, and
   /// no match is found once these are more than `max_steps`.
   std::optional<Match> find(const std::uint8_t* symbols, std::uint32_t begin, std::uint32_t end,
                             std::uint64_t max_steps, std::uint64_t& num_steps) const;
@@ -46,7 +46,7 @@ class WordAutomaton {
   std::uint32_t next_begin(const std::uint8_t* symbols, std::uint32_t begin, std::uint32_t end,
                            std::uint64_t& num_steps) const;
 
-  std::size_t num_columns_ = 0;  // the symbols, and the end
+  std::size_t num_columns_ = 0;  // the number of symbols, and one for the end
   std::vector<Entry> table_;     // [states][columns]: the state that follows, and kMatchesBefore
 };
 

@@ -1,4 +1,4 @@
-// The steps of a text before it is cut, as BertNormalizer of `tokenizers` does them. Plain values; any thread.
+// The changes of a text before it is cut, as BertNormalizer of `tokenizers` makes them. Plain values; any thread.
 #pragma once
 
 #include <vector>

@@ -11,7 +11,8 @@ namespace octavo {
 
 namespace {
 
-/// The letters first, first + step and so on up to last become those that many code points behind them.
+/// A run of capital letters: first, first + step and so on up to last, whose small letters lie a fixed number of code
+/// points after them.
 struct LowerCaseRun {
   std::uint32_t first, last, step;
   std::int32_t difference;
@@ -19,14 +20,14 @@ struct LowerCaseRun {
 
 #include "tokenizer/text/bert_characters.inc"
 
-// The white space that is no control character, which kClean has left out.
+// White space except the control characters, which kClean has left out.
 constexpr CodePointSet::Range kSpaces[] = {{0x9, 0xB},       {0xD, 0xE},       {0x20, 0x21},     {0xA0, 0xA1},
                                            {0x1680, 0x1681}, {0x2000, 0x200B}, {0x2028, 0x202A}, {0x202F, 0x2030},
                                            {0x205F, 0x2060}, {0x3000, 0x3001}};
 // Blocks of Chinese characters. `tokenizers` has U+2B920 where Unicode's block begins at U+2B820.
 constexpr CodePointSet::Range kHan[] = {{0x3400, 0x4DC0},   {0x4E00, 0xA000},   {0xF900, 0xFB00},  {0x20000, 0x2A6E0},
                                         {0x2A700, 0x2B820}, {0x2B920, 0x2CEB0}, {0x2F800, 0x2FA20}};
-constexpr std::uint32_t kCapitalDottedI = 0x130;  // the only letter of which kLowerCase makes two characters
+constexpr std::uint32_t kCapitalDottedI = 0x130;  // the only letter that kLowerCase turns into two characters
 
 bool contains(std::span<const CodePointSet::Range> ranges, std::uint32_t code_point) {
   const auto range = std::ranges::upper_bound(ranges, code_point, {}, &CodePointSet::Range::end);
@@ -79,7 +80,7 @@ void change_characters(std::string_view text, CharacterChange change, std::strin
   while (!text.empty()) {
     const std::string_view character = text.substr(0, utf8_announced_length(text.front()));
     const char byte = character.front();
-    if (byte >= ' ' && byte < 0x7F) {  // most characters; only a letter may change
+    if (byte >= ' ' && byte < 0x7F) {  // true for most characters; only a letter may change
       const bool is_capital = change == CharacterChange::kLowerCase && byte >= 'A' && byte <= 'Z';
       out += is_capital ? static_cast<char>(byte + ('a' - 'A')) : byte;
     } else {

@@ -26,7 +26,7 @@ CodePointSet CodePointSet::of_ranges(std::vector<Range> ranges) {
 
 void CodePointSet::add(std::uint32_t begin, std::uint32_t end) {
   if (begin >= end) return;
-  if (ranges_.empty() || begin > ranges_.back().end) {  // as where ranges come in order
+  if (ranges_.empty() || begin > ranges_.back().end) {  // it is so where ranges come in order
     ranges_.push_back({begin, end});
     return;
   }

@@ -1,4 +1,4 @@
-// Sets of code points, which character classes of patterns mean.
+// Sets of code points: the meaning of character classes in patterns.
 //
 // Plain values; any thread.
 #pragma once
@@ -23,7 +23,7 @@ class CodePointSet {
 
   CodePointSet() = default;
   explicit CodePointSet(std::uint32_t code_point) { add(code_point); }
-  /// The union of the ranges, in any order, in n log n steps; add() of ranges in no order takes n².
+  /// The union of the ranges, in any order, in n log n steps; add() of unordered ranges takes n² steps.
   static CodePointSet of_ranges(std::vector<Range> ranges);
 
   void add(std::uint32_t begin, std::uint32_t end);
@@ -33,7 +33,7 @@ class CodePointSet {
   CodePointSet intersection(const CodePointSet& other) const;
   bool contains(std::uint32_t code_point) const;
 
-  /// The ranges, in order, without overlap, and none touches the next one.
+  /// The ranges, in order, without overlap, and with gaps between them.
   const std::vector<Range>& ranges() const { return ranges_; }
   auto operator<=>(const CodePointSet&) const = default;
 
@@ -41,14 +41,14 @@ class CodePointSet {
   std::vector<Range> ranges_;
 };
 
-/// The code points of a general category of Unicode 16.0, by its name ("Lu") or its first letter ("L"). No value: an
-/// unknown category.
+/// The code points of a general category of Unicode 16.0, by its name ("Lu") or its first letter ("L"). None: the
+/// category is unknown.
 std::optional<CodePointSet> code_points_of_category(std::string_view name);
 
-/// Unicode's White_Space, the meaning of \s.
+/// Unicode's White_Space, which \s means.
 CodePointSet white_space();
 
-/// The bytes at the begin of `text`, and at its end, that are characters of `set`.
+/// The bytes at the beginning of `text` that are characters of `set`; below, those at its end.
 std::size_t leading_bytes(std::string_view text, const CodePointSet& set);
 std::size_t trailing_bytes(std::string_view text, const CodePointSet& set);
 

@@ -14,8 +14,8 @@ namespace octavo {
 
 namespace {
 
-// Characters that stay as they are: the normalizer of `tokenizers` (0.23.3) is one of Unicode 9, and for it these,
-// which came later, decompose into nothing and are marks of no class. utf8proc knows them.
+// Characters that stay as they are: the normalizer of `tokenizers` (0.23.3) is that of Unicode 9, and these came later,
+// so it decomposes none of them, and none is a mark. utf8proc knows them.
 struct Range {
   std::int32_t first, last;
 };
@@ -71,7 +71,7 @@ std::vector<Character> decompose(std::string_view text, Normalization normalizat
   return characters;
 }
 
-/// Puts marks in the order of their classes; those of one class keep theirs.
+/// Puts marks in the order of their classes; marks of one class keep their order.
 void order_marks(std::vector<Character>& characters) {
   for (auto begin = characters.begin(); begin != characters.end();) {
     if (begin->combining_class == 0) {
@@ -89,7 +89,7 @@ void order_marks(std::vector<Character>& characters) {
 
 bool is_surely_normalized(std::string_view text, Normalization normalization) {
   if (normalization == Normalization::kNone) return true;
-  // Below U+0300 nothing changes by NFC, below U+00C0 nothing by NFD, below U+0080 nothing by the others.
+  // NFC changes nothing below U+0300, NFD nothing below U+00C0, the others nothing below U+0080.
   const unsigned char first_lead = is_compatible(normalization) ? 0x80 : composes(normalization) ? 0xCC : 0xC3;
   return std::ranges::none_of(text, [=](char c) { return static_cast<unsigned char>(c) >= first_lead; });
 }

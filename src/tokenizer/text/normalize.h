@@ -12,10 +12,10 @@ namespace octavo {
 
 enum class Normalization : std::uint8_t { kNone, kNfc, kNfkc, kNfd, kNfkd };
 
-/// The most bytes of a text that become one byte of the normalized text (a mathematical letter becomes an ASCII one).
+/// The most bytes of a text that become one byte of the normalized text (as for a mathematical letter).
 inline constexpr std::size_t kMaxShrink = 4;
 
-/// Whether nothing in `text` changes for certain, by a look at each byte. False: it may change.
+/// Whether normalization surely leaves `text` unchanged, by a look at each byte. False: it may change.
 bool is_surely_normalized(std::string_view text, Normalization normalization);
 
 /// The normalized form of `text`, which is well-formed UTF-8 except for surrogates. Surrogates stay.

@@ -14,7 +14,7 @@ namespace octavo {
 namespace {
 
 constexpr std::size_t kUnitBytes = 4;
-constexpr std::size_t kWholeGraphemeBytes = 6;  // a shorter one is looked up as a whole
+constexpr std::size_t kWholeGraphemeBytes = 6;  // a shorter grapheme is looked up as a whole
 
 std::uint32_t little_endian(std::string_view bytes) {
   std::uint32_t number = 0;
@@ -22,8 +22,8 @@ std::uint32_t little_endian(std::string_view bytes) {
   return number;
 }
 
-/// A double array of Darts-clone (https://github.com/s-yata/darts-clone), read from any bytes. The children of a node
-/// are where its offset, changed by their byte, leads, if the unit there has that byte as its label.
+/// A double array of Darts-clone (https://github.com/s-yata/darts-clone), read from untrusted bytes. A child of a node
+/// is the unit at the node's offset XOR the child's byte, if that unit has the byte as its label.
 class DoubleArray {
  public:
   explicit DoubleArray(std::string_view bytes) : bytes_(bytes), num_units_(bytes.size() / kUnitBytes) {}
@@ -32,7 +32,7 @@ class DoubleArray {
     std::string text;
     std::uint32_t value;
   };
-  /// All texts. Texts may share their ends, so that several ways lead to a unit; their number is bounded.
+  /// All texts. Texts may share their ends, so several ways may lead to a unit; the number of texts is bounded.
   Result<std::vector<Text>> texts() const {
     if (num_units_ == 0) return fail("found no unit of a double array, expected at least one");
     std::vector<Node> open = {{.unit = 0, .text = {}}};
@@ -62,7 +62,7 @@ class DoubleArray {
 
   std::uint32_t unit(std::size_t i) const { return little_endian(bytes_.substr(i * kUnitBytes)); }
   bool has_leaf(std::size_t i) const { return (unit(i) >> 8U & 1U) != 0; }
-  /// 21 bits, of which a flag says whether they count 256 units each.
+  /// The offset: 21 bits, and a flag that says whether they count in steps of 256 units.
   std::size_t offset(std::size_t i) const { return to_size(unit(i) >> 10U) << ((unit(i) & (1U << 9U)) >> 6U); }
 
   Result<void> open_children(const std::string& text, std::size_t base, std::vector<Node>& open) const {

@@ -21,8 +21,8 @@ namespace octavo {
 class PrecompiledCharsmap {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{2} << 20;  // the largest known one has a quarter of a megabyte
-  static constexpr std::size_t kMaxNodes = std::size_t{1} << 18;  // beginnings of texts
-  static constexpr std::size_t kMaxTextBytes = 64;                // of a text that is replaced
+  static constexpr std::size_t kMaxNodes = std::size_t{1} << 18;  // the number of distinct beginnings of texts
+  static constexpr std::size_t kMaxTextBytes = 64;                // the longest text that is replaced
   static constexpr std::size_t kMaxReplacementBytes = 256;
 
   /// Reads a table. Errors say what was found: more bytes than kMaxBytes; no double array of the size that it says;
@@ -33,7 +33,7 @@ class PrecompiledCharsmap {
   /// The most bytes that a byte of text may become.
   std::size_t max_growth() const { return max_growth_; }
 
-  /// `out` is the text with its replacements. The text consists of whole characters.
+  /// Sets `out` to the text with its replacements. The text consists of whole characters.
   void apply(std::string_view text, std::string& out) const;
 
  private:
@@ -42,11 +42,11 @@ class PrecompiledCharsmap {
   };
 
   PrecompiledCharsmap() = default;
-  /// The number of the shortest text that `part` begins with; -1: there is none.
+  /// The number of the shortest text with which `part` begins; -1: there is none.
   std::int32_t find(std::string_view part) const;
   void append(std::string_view grapheme, std::string& out) const;
 
-  TextTrie trie_;                          // the texts; their numbers are places in replacements_
+  TextTrie trie_;                          // the texts; their numbers are indexes into replacements_
   std::string replaced_;                   // all replacements
   std::vector<Replacement> replacements_;  // [texts]
   std::size_t max_growth_ = 1;

@@ -77,6 +77,17 @@ std::string_view short_category(std::string_view name) {
   return name;
 }
 
+bool can_read_nothing(const RegexNode& node) {
+  using Kind = RegexNode::Kind;
+  switch (node.kind) {
+    case Kind::kSet: return false;
+    case Kind::kSequence: return std::ranges::all_of(node.children, can_read_nothing);
+    case Kind::kAlternatives: return std::ranges::any_of(node.children, can_read_nothing);
+    case Kind::kRepeat: return node.min == 0 || can_read_nothing(node.children.front());
+    default: return true;
+  }
+}
+
 class RegexParser {
  public:
   RegexParser(std::string_view text, const RegexRules& rules)
@@ -93,6 +104,9 @@ class RegexParser {
   Result<RegexNode> parse_group(bool ignores_case, int depth);
   Result<RegexNode> parse_look_ahead(Kind kind, bool ignores_case, int depth);
   Result<RegexNode> parse_quantifier(RegexNode atom);
+  /// Passes over (?!X) where the pattern or an alternative of it ends with X+(?!X), which is X+: a greedy repeat ends
+  /// where no X is next. `atom`: the text of X.
+  void skip_end_of_repeat(const RegexNode& repeat, std::string_view atom);
   /// {m}, {m,} or {m,n} of `repeat`; false: the brace is a character.
   Result<bool> parse_counts(RegexNode& repeat);
   /// Repeats a character without giving any back: X*+ is X* with no X next.
@@ -196,8 +210,11 @@ Result<RegexNode> RegexParser::parse_alternatives(bool ignores_case, int depth) 
 Result<RegexNode> RegexParser::parse_sequence(bool ignores_case, int depth) {
   RegexNode node;
   while (!at_end() && !is_next("|)")) {
+    const std::size_t begin = place_;
     OCTAVO_TRY(RegexNode atom, parse_atom(ignores_case, depth));
+    const std::string_view atom_text = text_.substr(begin, place_ - begin);
     OCTAVO_TRY(RegexNode repeated, parse_quantifier(std::move(atom)));
+    if (depth == 0 && !is_ecma_) skip_end_of_repeat(repeated, atom_text);
     if (!repeated.is_nothing()) node.children.push_back(std::move(repeated));
   }
   if (node.children.size() != 1) return node;
@@ -310,6 +327,16 @@ Result<RegexNode> RegexParser::parse_quantifier(RegexNode atom) {
   if (atom.is_nothing() || repeat.max == 0) return RegexNode();
   repeat.children.push_back(std::move(atom));
   return repeat;
+}
+
+void RegexParser::skip_end_of_repeat(const RegexNode& repeat, std::string_view atom) {
+  if (repeat.kind != Kind::kRepeat || repeat.max != RegexNode::kAnyNumber || repeat.is_lazy) return;
+  if (can_read_nothing(repeat.children.front())) return;
+  constexpr std::string_view kGroup = "(?:";
+  if (atom.starts_with(kGroup)) atom = atom.substr(kGroup.size(), atom.size() - kGroup.size() - 1);
+  const std::string look = fmt::format("(?!{})", atom);
+  const std::string_view behind = rest().substr(std::min(look.size(), rest().size()));
+  if (rest().starts_with(look) && (behind.empty() || behind.front() == '|')) place_ += look.size();
 }
 
 Result<RegexNode> RegexParser::make_possessive(RegexNode repeat, RegexNode atom) {

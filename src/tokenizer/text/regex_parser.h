@@ -1,5 +1,5 @@
-// Reads a regular expression into a tree, by recursive descent, in one of two dialects. What makes use of the tree says
-// what its dialect has: patterns that cut text (tokenizer/pretokenize/pattern.h) and those of constrained answers
+// Reads a regular expression into a tree, by recursive descent, in one of two dialects. The users of the tree document
+// their dialects: patterns that cut text (tokenizer/pretokenize/pattern.h), and patterns of constrained answers
 // (constraint/regex/regex.h). Everything else is refused by name.
 //
 // Plain values and a free function; any thread.
@@ -36,7 +36,7 @@ struct RegexNode {
   Kind kind = Kind::kSequence;
   CodePointSet set = {};
   std::uint32_t min = 0, max = 0;
-  bool is_lazy = false;  // prefers fewer
+  bool is_lazy = false;  // whether fewer times are preferred
   std::vector<RegexNode> children = {};
 
   bool is_nothing() const { return kind == Kind::kSequence && children.empty(); }
@@ -48,12 +48,12 @@ inline constexpr std::size_t kMaxRegexRanges = 1 << 20;
 struct RegexRules {
   RegexDialect dialect;
   std::size_t max_bytes;
-  int max_depth;  // of groups, and of classes in each other
-  /// Counts steps of reading; an error ends it. None: nobody counts.
+  int max_depth;  // the deepest nesting of groups, and of classes
+  /// Counts the steps of parsing; an error of it ends the parsing. Empty: nobody counts.
   std::function<Result<void>(std::uint64_t num_steps)> count = {};
 };
 
-/// Errors name the place in the pattern, the finding and, where it helps, the syntax that is taken.
+/// Parses a pattern. Errors name the place in the pattern, the finding and, where it helps, the supported syntax.
 Result<RegexNode> parse_regex(std::string_view text, const RegexRules& rules);
 
 }  // namespace octavo

@@ -18,9 +18,9 @@ std::vector<FrameToken> of_type(const std::vector<TokenId>& ids, std::uint8_t ty
   return tokens;
 }
 
-/// The form of two texts: the frame of one text around both, its end between them too. BERT's separator stands there
-/// once, and the second text has a token type of its own; that of RoBERTa stands there twice. `adds_separator` is what
-/// the file says of the second one.
+/// The form of two texts: one text's frame around both, whose end stands between them too. BERT's separator stands
+/// there once, and the second text has another token type; RoBERTa's stands there twice. `adds_separator` is what the
+/// file says about the second separator.
 PairFrame pair_of(const TextFrame& frame, const Vocab& vocab, bool adds_separator) {
   const bool is_bert = vocab.text(frame.suffix.back()) == kBertSeparator;
   const std::uint8_t second_type = is_bert ? 1 : 0;
@@ -56,7 +56,7 @@ Result<TextFrame> read_text_frame(const ModelSource& source, const Vocab& vocab,
   }
   OCTAVO_TRY(const bool adds_bos, read_flag(source, kAddBosKey, defaults.adds_bos));
   OCTAVO_TRY(const bool adds_eos, read_flag(source, kAddEosKey, defaults.adds_eos));
-  // XLM-RoBERTa's files of before llama.cpp wrote the key have two separators too.
+  // XLM-RoBERTa's files from before llama.cpp wrote the key have two separators, too.
   const bool is_xlm_roberta = vocab.model() == TokenizerModel::kUnigram && adds_bos;
   OCTAVO_TRY(const bool adds_separator, read_flag(source, kAddSepKey, is_xlm_roberta));
   if (adds_bos && !vocab.bos()) {

@@ -23,40 +23,40 @@ struct FrameToken {
 
 struct PairFrame {
   std::vector<FrameToken> before = {}, between = {}, behind = {};
-  std::uint8_t first_type = 0, second_type = 0;  // of the texts themselves
+  std::uint8_t first_type = 0, second_type = 0;  // the types of the two texts' own tokens
 };
 
 struct TextFrame {
   std::vector<TokenId> prefix = {}, suffix = {};  // around one text: BOS or [CLS], EOS or [SEP]
-  std::optional<PairFrame> pair = {};             // no value: the vocabulary's makers have no form for two texts
+  std::optional<PairFrame> pair = {};             // none: the vocabulary's makers have no form for two texts
 };
 
-/// Tokens of a text, or of two, with those around and between.
+/// The tokens of a text, or of two, with the tokens around and between them.
 struct FramedText {
   std::vector<TokenId> ids = {};
-  std::vector<std::uint8_t> types = {};  // [ids] token types
-  bool is_cut = false;                   // tokens of the texts were left out
+  std::vector<std::uint8_t> types = {};  // [ids] the token types
+  bool is_cut = false;                   // whether tokens of the texts were left out
 };
 
 struct FrameOptions {
-  std::size_t max_tokens = std::numeric_limits<std::size_t>::max();  // of the whole, those around included
-  /// Texts of more tokens are cut at their ends, so that the tokens around them remain; otherwise they are refused as
-  /// kContextOverflow.
+  std::size_t max_tokens = std::numeric_limits<std::size_t>::max();  // the most tokens in all, those around included
+  /// Whether texts of more tokens are cut at their ends, so that the tokens around them remain; otherwise they are
+  /// refused as kContextOverflow.
   bool cuts = false;
-  bool parse_special = false;   // control tokens written in a text become those tokens
+  bool parse_special = false;   // whether control tokens written in a text become those tokens
   RequestWork* work = nullptr;  // as in TokenizeOptions
 };
 
-/// The answers that hold where a file gives none.
+/// The defaults of a family for what a file does not say.
 struct FrameDefaults {
   bool adds_bos = false, adds_eos = false;
 };
 
-/// Reads the frame of a GGUF file: tokenizer.ggml.add_bos_token, add_eos_token and add_sep_token. Words of BERT always
-/// stand between [CLS] and [SEP], as in llama.cpp. Error: a token that is asked for and that the file does not name.
+/// Reads the frame of a GGUF file: tokenizer.ggml.add_bos_token, add_eos_token and add_sep_token. BERT's text always
+/// stands between [CLS] and [SEP], as in llama.cpp. Error: the file asks for a token that it does not name.
 Result<TextFrame> read_text_frame(const ModelSource& source, const Vocab& vocab, const FrameDefaults& defaults);
 
-/// The frame of one separator between two texts, as BERT has it, or of two, as RoBERTa has them.
+/// The frame with one separator between two texts, as in BERT; below, with two, as in RoBERTa.
 PairFrame pair_of_bert(TokenId first, TokenId separator);
 PairFrame pair_of_roberta(TokenId first, TokenId separator);
 

@@ -15,11 +15,11 @@ using When = TextStep::When;
 
 constexpr std::size_t kMaxBytes = to_size(std::numeric_limits<std::int32_t>::max());  // offsets are 32-bit
 
-/// Bytes that a byte of text may become by the step.
+/// The most bytes that a byte of text may become by the step.
 std::size_t growth_of(const TextStep& step) {
   switch (step.kind) {
     case Kind::kNormalize: return step.form == Normalization::kNfkc || step.form == Normalization::kNfkd ? 11 : 3;
-    case Kind::kChange:  // two bytes may become three, and three with spaces around them five
+    case Kind::kChange:  // two bytes may become three, and three bytes five with spaces around them
       return step.change == CharacterChange::kSetHanApart || step.change == CharacterChange::kLowerCase ? 2 : 1;
     case Kind::kReplace: return std::max<std::size_t>(1, (step.to.size() + step.from.size() - 1) / step.from.size());
     case Kind::kReplaceRuns: return std::max<std::size_t>(1, (step.to.size() + 1) / 2);
@@ -38,7 +38,7 @@ std::size_t count(std::string_view text, std::string_view part) {
   return result;
 }
 
-/// `out` is `text` with `num_places` of `from` replaced.
+/// Sets `out` to `text` with `num_places` of `from` replaced.
 void replace(std::string_view text, const TextStep& step, std::size_t num_places, std::string& out) {
   out.clear();
   out.reserve(text.size() - num_places * step.from.size() + num_places * step.to.size());
@@ -150,7 +150,7 @@ bool TextSteps::remove(std::string_view from) const {
     const bool may_bring_any =
         step.kind == Kind::kNormalize || step.kind == Kind::kChange || step.kind == Kind::kReplaceMapped;
     const bool brings_it = may_bring_any || step.to.find(from) != std::string::npos;
-    if (brings_it || from.size() > 1) is_removed = false;  // a longer one may be put together
+    if (brings_it || from.size() > 1) is_removed = false;  // removals may put a longer one together
   }
   return is_removed;
 }

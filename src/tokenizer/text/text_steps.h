@@ -25,15 +25,15 @@ struct TextStep {
     kChange,         // changes characters as `change` says
     kPrepend,        // puts `to` in front of a text that is not empty
     kReplace,        // replaces each `from`, which is not empty, by `to`
-    kReplaceRuns,    // replaces two and more `from`, which is one byte, by one `to`
+    kReplaceRuns,    // replaces each run of at least two `from`, which is one byte, by one `to`
     kTrim,           // leaves out the white space at the begin or the end
     kReplaceMapped,  // replaces texts as `charsmap` says
-    kMarkWords,  // leaves out all white space, and puts `to` in front of each word between that does not begin with it
+    kMarkWords,      // leaves out all white space, and puts `to` before each word that does not begin with it
   };
   enum class When : std::uint8_t {
     kAlways,
     kUnlessThere,       // in front of a text that does not begin with it
-    kFirstUnlessThere,  // the same where no token stands before the text
+    kFirstUnlessThere,  // as kUnlessThere, where no token stands before the text
   };
   Kind kind = Kind::kNormalize;
   Normalization form = Normalization::kNone;
@@ -50,34 +50,34 @@ class TextSteps {
   static constexpr std::size_t kMaxTextBytes = 4096;  // the most bytes of `from` and of `to`
   static constexpr std::size_t kMaxGrowth = 64;       // the most bytes that a byte of text may become
 
-  /// The memory of steps.
+  /// The memory that the steps use.
   struct Scratch {
     std::string text, other;
   };
 
   TextSteps() = default;
-  /// Error: more steps than the bounds allow.
+  /// Makes the steps. Error: there are more than the bounds allow.
   static Result<TextSteps> create(std::vector<TextStep> steps);
 
   bool is_empty() const { return steps_.empty(); }
   const std::vector<TextStep>& steps() const { return steps_; }
-  /// Whether the text must consist of whole characters.
+  /// Whether the steps need a text of whole characters.
   bool need_characters() const;
-  /// The most bytes of text that become one; no value: any number may.
+  /// The most bytes of text that become one byte; none: there is no limit.
   std::optional<std::size_t> max_shrink() const;
-  /// Whether `from` is in no text that the steps give.
+  /// Whether no text that the steps give contains `from`.
   bool remove(std::string_view from) const;
 
-  /// The text after all steps: a view of `text` where nothing changes, else of `scratch`. `is_first`: no token stands
-  /// before it. Error: more than 2 GiB.
+  /// Applies all steps: the result is a view of `text` where nothing changes, otherwise of `scratch`. `is_first`: no
+  /// token stands before the text. Error: more than 2 GiB.
   Result<std::string_view> apply(std::string_view text, bool is_first, Scratch& scratch) const;
 
  private:
-  /// Does one step. Whether it changes the text: then the new one is scratch.other.
+  /// Applies one step, and says whether it changes the text: then the new text is scratch.other.
   Result<bool> apply_step(const TextStep& step, std::string_view text, bool is_first, Scratch& scratch) const;
 
   std::vector<TextStep> steps_;
-  CodePointSet spaces_;  // for the steps that look for white space
+  CodePointSet spaces_;  // white space, for the steps that look for it
 };
 
 }  // namespace octavo

@@ -76,7 +76,7 @@ Result<Bpe> Bpe::create(const Vocab& vocab, std::span<const MergeText> merges, c
 void Bpe::build_pairs(int vocab_size) {
   std::vector<std::uint32_t> order(merges_.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  // By (left, right), the better rank first where an entry is repeated.
+  // Sorted by (left, right), and the better rank first where an entry is repeated.
   std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
     return std::tuple(merges_[a].left, merges_[a].right, a) < std::tuple(merges_[b].left, merges_[b].right, b);
   });
@@ -138,9 +138,9 @@ void Bpe::encode(std::string_view word, Scratch& scratch, std::vector<TokenId>& 
   merge_queued(scratch, out);
 }
 
-// A word of a few bytes: the best pair is found by looking at all of them, which beats keeping a queue. A pair is one
-// number, its rank before its position, so that the smallest of them says both; the loops are ones that a compiler
-// turns into vector instructions.
+// In a word of a few bytes the best pair is found by looking at all of them, which is faster than a queue. A pair is
+// one number, its rank above its position, so that the smallest number says both; compilers turn the loops into vector
+// instructions.
 void Bpe::encode_short(std::string_view word, std::vector<TokenId>& out) const {
   std::array<TokenId, kShortWord> tokens;
   std::array<std::int32_t, kShortWord> pairs;  // pairs[i]: of tokens i and i + 1
@@ -180,9 +180,9 @@ void Bpe::merge(Scratch& scratch, std::vector<TokenId>& out) const {
   merge_queued(scratch, out);
 }
 
-// Many tokens: those that are left are bits, whose neighbours are never further away than a token is long, and a queue
-// of pairs. Beside links in both directions that is a third of the memory, of which a long word jumps about in more
-// than a cache holds. An entry whose tokens have changed since is recognized by them and dropped.
+// For many tokens: a bit for each token that is left, whose neighbours are never further away than a token is long, and
+// a queue of pairs. This takes a third of the memory of links in both directions, within which a long word would jump
+// about beyond a cache's size. An entry whose tokens have changed since is recognized by them and dropped.
 void Bpe::merge_queued(Scratch& scratch, std::vector<TokenId>& out) const {
   auto& tokens = scratch.tokens;
   scratch.left.reset(tokens.size());

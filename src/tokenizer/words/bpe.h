@@ -24,7 +24,7 @@ struct MergeText {
   std::string_view left, right;
 };
 
-/// The entries "left right" of tokenizer.ggml.merges. Errors name `file`, key and the entry that is not two texts.
+/// Splits entries "left right" of tokenizer.ggml.merges. Errors name `file`, key and the entry that is not two texts.
 Result<std::vector<MergeText>> split_merges(std::span<const std::string_view> merges, std::string_view file);
 
 class Bpe {
@@ -40,11 +40,11 @@ class Bpe {
   };
 
   struct Options {
-    bool ignore_merges = false;  // a word that is a token as a whole becomes it without merging
+    bool ignore_merges = false;  // whether a word that is a token as a whole becomes it without merging
     TokenId unknown = -1;        // the token of a byte that has none; -1: such a byte gives no token
   };
-  /// `merges`, best first. Error: an entry that names or makes a text that is no token; it names the entry and `where`
-  /// the list stands. A merge that would make a token that is not an ordinary one is left out.
+  /// `merges`: the best first. Error: an entry that names or makes a text that is no token; it names the entry and
+  /// `where` the list stands. A merge into a token that is not an ordinary one is left out.
   static Result<Bpe> create(const Vocab& vocab, std::span<const MergeText> merges, const Options& options,
                             std::string_view where);
 
@@ -61,7 +61,7 @@ class Bpe {
   struct Merge {
     TokenId left, right, merged;
   };
-  struct Pair {  // a merge with a given left token
+  struct Pair {  // a merge, in the list of its left token
     TokenId right;
     std::uint32_t rank;
   };
@@ -72,10 +72,10 @@ class Bpe {
 
   Bpe() = default;
   void build_pairs(int vocab_size);
-  /// The place of a pair in the merge list; kNoRank if the list lacks it. Either token may be -1.
+  /// The rank of a pair in the merge list; kNoRank if the list lacks it. Either token may be -1.
   std::uint32_t rank(TokenId left, TokenId right) const;
   void encode_short(std::string_view word, std::vector<TokenId>& out) const;
-  /// Merges scratch.tokens, of which all pairs are in scratch.queue.
+  /// Merges scratch.tokens, all of whose pairs are in scratch.queue.
   void merge_queued(Scratch& scratch, std::vector<TokenId>& out) const;
   void push_pair(std::size_t left, std::size_t right, Scratch& scratch) const;
 
@@ -84,8 +84,8 @@ class Bpe {
   std::vector<Pair> pairs_;                 // [merges]
   std::array<TokenId, 256> byte_tokens_{};  // -1: none
   bool has_silent_bytes_ = false;           // whether one of these is -1
-  std::vector<std::uint32_t> byte_pairs_;   // [256][256]: rank of a pair of bytes, the look-up that every byte makes
-  std::unordered_map<std::string, TokenId> whole_words_;  // tokens of bytes, if ignore_merges
+  std::vector<std::uint32_t> byte_pairs_;   // [256][256] the rank of a pair of bytes, which is looked up for every byte
+  std::unordered_map<std::string, TokenId> whole_words_;  // tokens by their bytes, if ignore_merges
 };
 
 }  // namespace octavo

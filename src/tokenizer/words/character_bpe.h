@@ -16,7 +16,7 @@
 
 namespace octavo {
 
-/// The treatment of characters that are no token.
+/// What becomes of characters that are no token.
 struct UnknownCharacters {
   enum class Become : std::uint8_t {
     kBytes,       // each byte becomes its token
@@ -30,11 +30,12 @@ struct UnknownCharacters {
 
 class CharacterBpe {
  public:
-  /// Errors: those of Bpe::create(), and with bytes those of byte_fallback_tokens(), which begin with `file`.
+  /// Makes the encoder. Errors: those of Bpe::create(), and for kBytes those of byte_fallback_tokens(), which begin
+  /// with `file`.
   static Result<CharacterBpe> create(const Vocab& vocab, std::span<const MergeText> merges,
                                      const UnknownCharacters& unknown, std::string_view where, std::string_view file);
 
-  /// Texts of any length may become one token, or none.
+  /// Whether a text of any length may become one token, or none.
   bool leaves_out_or_joins() const {
     return unknown_.become == UnknownCharacters::Become::kOneUnknown ||
            unknown_.become == UnknownCharacters::Become::kNothing;

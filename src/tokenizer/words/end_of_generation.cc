@@ -8,7 +8,7 @@ namespace {
 
 using std::string_view_literals::operator""sv;
 
-// Ends of a turn, a message or a document, and the three fill-in-the-middle tokens that separate files.
+// The ends of a turn, a message or a document, and the three fill-in-the-middle tokens that separate files.
 constexpr std::array kEndTexts = {
     "<|eot_id|>"sv,
     "<|im_end|>"sv,
@@ -51,7 +51,7 @@ constexpr std::array kEndTexts = {
     "<|endofassistant|>"sv,     // dots (llama.cpp, conversion/base.py)
 };
 
-// GLM 4 ends a turn with the mark of who speaks next (eos_token_id of zai-org/glm-4-9b-chat-hf,
+// GLM 4 ends a turn with the mark of the next speaker (eos_token_id of zai-org/glm-4-9b-chat-hf,
 // generation_config.json). In gpt-oss and Solar the end of one message among several is "<|end|>".
 constexpr std::array kRules = {
     EndRule{"<|user|>", {"[gMASK]", "<|observation|>"}, true},

@@ -11,14 +11,14 @@
 
 namespace octavo {
 
-/// A token of this text is a control token, whatever type the file gives it.
+/// Whether a token of this text is a control token, whatever type the file gives it.
 bool is_known_control_text(std::string_view text);
 
-/// A token of this text ends an answer. "</s>" is not among them, though llama.cpp has it: Gemma writes that text as an
+/// Whether a token of this text ends an answer. "</s>" does not, though llama.cpp has it: Gemma writes that text as an
 /// HTML tag, and files that mean it as the end say so by tokenizer.ggml.eos_token_id.
 bool is_known_end_text(std::string_view text);
 
-/// Keys of a file that name a token that ends an answer.
+/// The keys that name a token which ends an answer.
 std::span<const std::string_view> end_token_keys();
 /// The key of a list of further tokens that end an answer.
 inline constexpr std::string_view kEosIdsKey = "tokenizer.ggml.eos_token_ids";
@@ -26,12 +26,12 @@ inline constexpr std::string_view kEosIdsKey = "tokenizer.ggml.eos_token_ids";
 /// A text that ends an answer only in a vocabulary that has other texts too.
 struct EndRule {
   std::string_view text;
-  std::array<std::string_view, 2> beside;  // "": no other text is asked for
+  std::array<std::string_view, 2> beside;  // "": no other text is needed
   bool is_end;
 };
 std::span<const EndRule> end_rules();
 
-/// The end in a vocabulary whose keys and texts name no other: an answer has to end.
+/// The end in a vocabulary whose keys and texts name no other, because an answer has to end.
 inline constexpr std::string_view kLastResortEnd = "</s>";
 
 }  // namespace octavo

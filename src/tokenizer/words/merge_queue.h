@@ -23,10 +23,11 @@ class MergeQueue {
 
   void clear();
   void push(Entry entry);
-  /// The queue seems empty once this work is stopped, which it looks for now and then; null: nobody stops it.
+  /// Watches `work`: once it is stopped, which the queue looks for now and then, the queue seems empty; null: nothing
+  /// stops it.
   void watch(const RequestWork* work) { work_ = work; }
   bool is_stopped() const { return work_ != nullptr && work_->is_stopped(); }
-  /// The entry of the lowest rank, and within a rank of the lowest position; none: the queue is empty.
+  /// Takes the entry with the lowest rank, and within a rank the lowest position; none: the queue is empty.
   std::optional<Entry> pop();
 
   /// The bytes that the queue holds.
@@ -35,8 +36,8 @@ class MergeQueue {
  private:
   struct Bucket {
     std::uint32_t rank = 0;
-    std::uint32_t slot = 0;  // its place in table_
-    std::size_t next = 0;    // positions before it were taken; 0: none was, and positions are in any order
+    std::uint32_t slot = 0;  // its index in table_
+    std::size_t next = 0;    // positions before it were taken; 0: none was taken, and positions are in any order
     std::vector<std::int32_t> positions = {};
     std::vector<std::int32_t> late = {};  // a heap of the positions that were pushed after the first was taken
   };
@@ -52,7 +53,7 @@ class MergeQueue {
   std::uint32_t pops_ = 0;
   std::vector<Bucket> buckets_;  // the first used_ belong to ranks that were pushed since clear()
   std::size_t used_ = 0;
-  std::size_t last_ = 0;              // the bucket of the last pop(), because many of one rank follow each other
+  std::size_t last_ = 0;              // the bucket of the last pop(), because many of one rank come in a row
   std::vector<std::uint32_t> table_;  // [hashes of ranks, open addressing] a bucket, or kFree
   std::vector<std::uint32_t> ranks_;  // a heap of the ranks whose buckets are not empty
 };

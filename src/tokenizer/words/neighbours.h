@@ -1,5 +1,5 @@
-// Pairs of characters that stand side by side in some token. No token lies across another pair, so that a text falls
-// into pieces there, which are encoded each by itself: with a vocabulary of words, at nearly every space.
+// Pairs of characters that stand side by side in some token. No token spans any other pair, so a text can be cut at
+// such pairs into pieces that are encoded each by itself: in a vocabulary of words at nearly every space.
 //
 // The Spm owns it; immutable, any thread.
 #pragma once
@@ -23,7 +23,7 @@ class Neighbours {
  private:
   static std::uint32_t slot(std::uint32_t left, std::uint32_t right);
 
-  // [hashes of both characters] Two pairs may share a bit: then a text has a cut less, and the same tokens.
+  // [hashes of both characters] Two pairs may share a bit: then a text is cut less often, and gets the same tokens.
   std::vector<bool> stand_together_;
 };
 

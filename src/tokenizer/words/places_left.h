@@ -1,4 +1,4 @@
-// Places 0 to n - 1, from which some are removed: a bit for each place that is left, and its neighbours.
+// The places 0 to n - 1, some of which are removed: a bit for each place that is left, and look-ups of its neighbours.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@ class PlacesLeft {
   std::size_t bytes() const { return bits_.capacity() * sizeof(std::uint64_t); }
   void remove(std::size_t place) { bits_[place / 64] &= ~(std::uint64_t{1} << place % 64); }
 
-  /// The next place that is left; the size of reset() if there is none.
+  /// The next place that is left after `place`; the size of reset() if there is none.
   std::size_t after(std::size_t place) const {
     ++place;
     std::size_t word = place / 64;
@@ -27,7 +27,7 @@ class PlacesLeft {
     while (bits == 0) bits = bits_[++word];
     return word * 64 + to_size(std::countr_zero(bits));
   }
-  /// The place before it that is left; one must be, as place 0 is unless it was removed.
+  /// The last place that is left before `place`; there must be one, such as place 0 unless it was removed.
   std::size_t before(std::size_t place) const {
     --place;
     std::size_t word = place / 64;

@@ -1,5 +1,5 @@
-// Words of a text that came before in the same text, whose tokens are copied. The memory has a fixed size and serves
-// one call; nothing is remembered from text to text.
+// Copies the tokens of words that came before in the same text. The memory has a fixed size and serves one call;
+// nothing is remembered from text to text.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class RepeatedWords {
  private:
   struct Entry {
     std::uint32_t begin = 0;                       // the place in the text
-    std::uint32_t length = 0;                      // 0: none yet
+    std::uint32_t length = 0;                      // 0: there is no word yet
     std::size_t tokens_begin = 0, tokens_end = 0;  // in out
   };
 

@@ -61,8 +61,8 @@ SpecialTokens::Match SpecialTokens::longest_match(std::string_view text, std::si
 
 std::vector<SpecialTokens::Match> SpecialTokens::resolve(std::string_view text) const {
   OCTAVO_CHECK(text.size() <= to_size(std::numeric_limits<std::int32_t>::max()));
-  // Each position waits in the queue with its longest token; one that turns out to overlap comes back with its next
-  // shorter one. So a position is in the queue once, however many tokens begin there.
+  // Each position waits in the queue with its longest token; one whose token turns out to overlap comes back with its
+  // next shorter one. So a position is in the queue once, however many tokens begin there.
   MergeQueue queue;
   const auto push_longest = [&](std::size_t begin, std::size_t below) {
     const Match match = longest_match(text, begin, below);

@@ -21,13 +21,13 @@ struct Fragment {
   std::string_view text;  // not empty
 };
 
-/// The rule by which one of overlapping tokens wins.
+/// The rule by which one of several overlapping tokens wins.
 enum class Overlap : std::uint8_t { kLongestWins, kFirstWins };
 
 class SpecialTokens {
  public:
-  /// The most bytes with which each place of a text is compared. Real vocabularies have tokens of about 100; without a
-  /// bound one long token of a file would make time grow with the text times its length.
+  /// The most bytes that are compared at each place of a text. Real vocabularies have tokens of about 100 bytes;
+  /// without a bound one long token of a file would make time grow with the text times its length.
   static constexpr std::size_t kMaxBytes = 256;
 
   SpecialTokens() = default;
@@ -47,7 +47,7 @@ class SpecialTokens {
 
   struct Node {
     std::uint8_t byte;
-    TokenId token = kNone;          // the token that ends here
+    TokenId token = kNone;          // the token whose text ends at this node
     std::uint32_t first_child = 0;  // 0: no child, as the root is nobody's child
     std::uint32_t next_sibling = 0;
   };
@@ -64,13 +64,13 @@ class SpecialTokens {
   std::uint32_t child(std::uint32_t node, std::uint8_t byte) const;
   /// The longest token at `begin` that is shorter than `below`; length 0: there is none.
   Match longest_match(std::string_view text, std::size_t begin, std::size_t below) const;
-  /// Matches that do not overlap, in the order of their begin.
+  /// The matches without overlaps, in the order of their beginnings.
   std::vector<Match> resolve(std::string_view text) const;
   std::vector<Match> find_first(std::string_view text) const;
 
   Overlap overlap_ = Overlap::kLongestWins;
   std::vector<Node> nodes_ = std::vector<Node>(1);
-  std::array<bool, 256> starts_{};  // bytes that a token begins with
+  std::array<bool, 256> starts_{};  // [bytes] whether a token begins with the byte
 };
 
 }  // namespace octavo

@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kBytesBetweenLooks = std::size_t{16} << 10;  // whether the work was stopped
+constexpr std::size_t kBytesBetweenLooks = std::size_t{16} << 10;  // until it looks for a stop again
 
 }  // namespace
 
@@ -52,7 +52,7 @@ Result<Spm> Spm::create(const Vocab& vocab, std::string_view file) {
 void Spm::cut_into_characters(Work& work) {
   auto& symbols = work.scratch.symbols;
   symbols.clear();
-  if (symbols.capacity() < work.word.size())  // then by characters, which are fewer
+  if (symbols.capacity() < work.word.size())  // characters are fewer than bytes
     symbols.reserve(to_size(std::ranges::count_if(work.word, [](char c) { return (c & 0xC0) != 0x80; })));
   const auto size = static_cast<std::uint32_t>(work.word.size());
   for (std::uint32_t begin = 0; begin < size;) {
@@ -69,7 +69,7 @@ TokenId Spm::join(const Work& work, const Scratch::Symbol& left, const Scratch::
   return length > max_token_bytes_ ? -1 : work.vocab.find_ordinary(work.word.substr(left.begin, length));
 }
 
-// A word of a few characters: the best pair is found by looking at all of them, which beats keeping a queue.
+// In a word of a few characters the best pair is found by looking at all of them, which is faster than a queue.
 void Spm::merge_few(Work& work) const {
   auto& symbols = work.scratch.symbols;
   const auto set_joined = [&](std::size_t i) {

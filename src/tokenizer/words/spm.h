@@ -17,13 +17,13 @@
 
 namespace octavo {
 
-/// The token of each byte: "<0xHH>", or else that of the byte's own text, or else the unknown token. Error: a byte has
-/// none of these.
+/// The token of each byte: "<0xHH>", or else the token of the byte's own text, or else the unknown token. Error: a byte
+/// has none of these.
 Result<std::array<TokenId, 256>> byte_fallback_tokens(const Vocab& vocab, std::string_view file);
 
 class Spm {
  public:
-  /// Errors: those of byte_fallback_tokens().
+  /// Makes the encoder. Errors: those of byte_fallback_tokens().
   static Result<Spm> create(const Vocab& vocab, std::string_view file);
 
   /// Memory that encode() reuses from text to text.
@@ -59,7 +59,7 @@ class Spm {
   explicit Spm(const Vocab& vocab);
   static void cut_into_characters(Work& work);
   void encode_piece(Work work, std::vector<TokenId>& out) const;
-  /// The token of two texts together; -1: none.
+  /// The token whose text is that of two neighbours together; -1: there is none.
   TokenId join(const Work& work, const Scratch::Symbol& left, const Scratch::Symbol& right) const;
   void merge_few(Work& work) const;
   void push_pair(Work& work, std::int32_t left) const;

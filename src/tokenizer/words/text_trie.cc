@@ -24,7 +24,7 @@ Result<TextTrie> TextTrie::create(std::vector<Entry> entries) {
   return trie;
 }
 
-// Each node stands for the entries that begin with the same bytes, as many as its depth.
+// Each node stands for the entries that share as many first bytes as the node is deep.
 void TextTrie::build(const std::vector<Entry>& entries) {
   struct Range {
     std::size_t begin, end;

@@ -1,4 +1,4 @@
-// A trie of texts, each with a number: the texts that stand at a place of a text, found byte by byte.
+// A trie of numbered texts, which finds the texts at a place of another text byte by byte.
 //
 // Plain values, immutable once made; any thread.
 #pragma once
@@ -27,11 +27,11 @@ class TextTrie {
   static constexpr Node kRoot = 0;
 
   TextTrie() { first_children_.assign(2, 1); }
-  /// Texts that are empty are left out; of equal ones the first counts. The texts need not outlive it. Error: one is
-  /// longer than kMaxTextBytes, or all are longer than kMaxBytes.
+  /// Makes a trie. Empty texts are left out; of equal ones the first counts. The texts need not outlive it. Error: a
+  /// text is longer than kMaxTextBytes, or all together are longer than kMaxBytes.
   static Result<TextTrie> create(std::vector<Entry> entries);
 
-  /// The node behind `node` by one byte; kRoot: there is none.
+  /// The child of `node` for a byte; kRoot: there is none.
   Node next(Node node, char byte) const;
   /// The number of the text that ends at the node; -1: none does.
   std::int32_t value(Node node) const { return values_[node]; }

@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kCharactersBetweenLooks = 4096;  // whether the work was stopped
+constexpr std::size_t kCharactersBetweenLooks = 4096;  // the characters between two looks whether the work was stopped
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Result<Unigram> Unigram::create(const Vocab& vocab, std::vector<double> scores, 
     double& score = scores[to_size(id)];
     if (!std::isfinite(score))
       return fail("{}: found {} for {}, expected a number", where, score, quote(vocab.text(id)));
-    if (vocab.is_user_defined(id)) score = 0;  // the best one, as in SentencePiece
+    if (vocab.is_user_defined(id)) score = 0;  // the best score, as in SentencePiece
     if (vocab.is_ordinary(id)) entries.push_back({vocab.text(id), id});
   }
   Unigram result(std::move(scores), unknown_score, unknown);
@@ -36,8 +36,8 @@ Result<Unigram> Unigram::create(const Vocab& vocab, std::vector<double> scores, 
   return result;
 }
 
-// Only the ends of characters are places where a token may begin. A token that ends elsewhere, as one of broken UTF-8
-// does, is on no way to the text's end.
+// A token may begin only where a character ends. A token that ends elsewhere, such as one of broken UTF-8, is on no way
+// to the text's end.
 bool Unigram::find_ways(std::string_view text, Scratch& scratch) const {
   std::vector<Scratch::Way>& ways = scratch.ways;
   ways.assign(text.size() + 1, {});

@@ -1,4 +1,4 @@
-// Unigram: of all ways to write a text with tokens the one whose scores are most together.
+// Unigram: of all ways to write a text with tokens, it takes the one with the highest sum of scores.
 //
 // T. Kudo, "Subword Regularization", ACL 2018, with Viterbi's algorithm; ids are those of `tokenizers`, which adds
 // scores in double precision, in the order of the text. A character that is no token counts as an unknown one, whose
@@ -24,7 +24,7 @@ class Unigram {
   static constexpr TokenId kNoToken = -1, kUnknown = -2;
 
  public:
-  /// An unknown character's score is that of the worst token less this.
+  /// The difference between the score of the worst token and that of an unknown character.
   static constexpr double kUnknownPenalty = 10;
 
   /// Memory that encode() reuses from word to word.
@@ -41,15 +41,15 @@ class Unigram {
       TokenId token = kNoToken;
     };
     std::vector<Way> ways;
-    std::vector<Piece> pieces;          // of a text, from its end
-    const RequestWork* work = nullptr;  // that encode() is for, and whose stop ends it with no token; null: none
+    std::vector<Piece> pieces;          // the text's pieces, from its end
+    const RequestWork* work = nullptr;  // whose stop ends encode() with no token; null: nothing stops it
 
     std::size_t bytes() const { return ways.capacity() * sizeof(Way) + pieces.capacity() * sizeof(Piece); }
   };
 
-  /// `scores` are those of all tokens; `unknown` says what becomes of characters that are no token: one unknown token,
-  /// or their bytes, for which the vocabulary must have tokens. Errors begin with `where`: scores that are not finite,
-  /// tokens beyond the bounds of TextTrie, bytes without a token.
+  /// `scores` has the scores of all tokens; `unknown` says what becomes of characters that are no token: one unknown
+  /// token, or their bytes, for which the vocabulary must have tokens. Errors begin with `where`: scores that are not
+  /// finite, tokens beyond the bounds of TextTrie, bytes without a token.
   static Result<Unigram> create(const Vocab& vocab, std::vector<double> scores, double unknown_score,
                                 const UnknownCharacters& unknown, std::string_view where);
 
@@ -60,7 +60,7 @@ class Unigram {
  private:
   Unigram(std::vector<double> scores, double unknown_score, const UnknownCharacters& unknown)
       : scores_(std::move(scores)), unknown_score_(unknown_score), unknown_(unknown) {}
-  /// Whether it came to the text's end: the work was not stopped.
+  /// Whether it reached the text's end; false: the work was stopped.
   bool find_ways(std::string_view text, Scratch& scratch) const;
   void append_unknown(std::string_view characters, std::vector<TokenId>& out) const;
 

@@ -17,7 +17,7 @@ constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
 constexpr std::string_view kTypesKey = "tokenizer.ggml.token_type";
 constexpr std::string_view kScoresKey = "tokenizer.ggml.scores";
 
-// Numbers of tokenizer.ggml.token_type (GGUF specification, "Tokenizer").
+// The numbers of tokenizer.ggml.token_type (GGUF specification, "Tokenizer").
 enum class TokenType : std::int32_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
 
 struct ModelName {
@@ -47,7 +47,7 @@ int parse_byte_token(std::string_view text) {
 
 void append(std::vector<char>& out, std::string_view text) { out.insert(out.end(), text.begin(), text.end()); }
 
-/// Views of the pieces of `arena` that end at `ends`.
+/// Views of the pieces of `arena`, which end at `ends`.
 std::vector<std::string_view> views_of(const std::vector<char>& arena, const std::vector<std::size_t>& ends) {
   std::vector<std::string_view> views;
   views.reserve(ends.size());
@@ -159,7 +159,7 @@ Result<void> Vocab::read_types(const ModelSource& source) {
       case TokenType::kUserDefined: attributes_[i] = kUserDefined; break;
       case TokenType::kByte: attributes_[i] = kByte; break;
       case TokenType::kUnused: attributes_[i] = kUnused; break;
-      default: break;  // normal, undefined: text like any other
+      default: break;  // normal and undefined tokens are text like any other
     }
   }
   return {};
@@ -179,7 +179,7 @@ Result<void> Vocab::read_special_ids(const ModelSource& source) {
   OCTAVO_TRY(unknown_, read_token_id(source, "tokenizer.ggml.unknown_token_id", size()));
   OCTAVO_TRY(const auto first, read_token_id(source, "tokenizer.ggml.cls_token_id", size()));
   OCTAVO_TRY(separator_, read_token_id(source, "tokenizer.ggml.separator_token_id", size()));
-  if (!separator_) {  // the name that llama.cpp writes
+  if (!separator_) {  // the key's name in llama.cpp
     OCTAVO_TRY(separator_, read_token_id(source, "tokenizer.ggml.seperator_token_id", size()));
   }
   if (first && (!bos_ || model_ == TokenizerModel::kWordPiece)) bos_ = first;
@@ -188,7 +188,7 @@ Result<void> Vocab::read_special_ids(const ModelSource& source) {
   return {};
 }
 
-/// Finds by their texts the special tokens of an encoder's words that no key names.
+/// Finds the special tokens of an encoder's words that no key names, by their texts.
 Result<void> Vocab::find_special_texts(const ModelSource& source) {
   const bool is_word_piece = model_ == TokenizerModel::kWordPiece;
   if (!is_word_piece && model_ != TokenizerModel::kUnigram) return {};
@@ -280,7 +280,7 @@ void Vocab::decode_text(const ByteAlphabet& alphabet, TokenId id, std::string& o
       i += is_space ? kSpaceMark.size() : 1;
     }
   } else if (!is_valid_utf8(text) || !alphabet.decode(text, out)) {
-    out += text;  // not written in the byte alphabet: it stands for itself
+    out += text;  // a text outside the byte alphabet stands for itself
   }
 }
 

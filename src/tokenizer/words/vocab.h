@@ -20,11 +20,11 @@ namespace octavo {
 
 class ByteAlphabet;
 
-/// tokenizer.ggml.model: "gpt2" (byte-level BPE), "llama" (SentencePiece), "gemma4" (SentencePiece with a merge list),
-/// "bert" (WordPiece) or "t5" (Unigram).
+/// The kinds of tokenizer.ggml.model: "gpt2" (byte-level BPE), "llama" (SentencePiece), "gemma4" (SentencePiece with a
+/// merge list), "bert" (WordPiece) or "t5" (Unigram).
 enum class TokenizerModel : std::uint8_t { kBpe, kSpm, kSpmWithMerges, kWordPiece, kUnigram };
 
-/// U+2581, which stands for a space in a token's text.
+/// U+2581, which stands for a space in the texts of tokens.
 inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
 
 /// Error (kNoWords): the source lacks a key without which there are no words.
@@ -58,9 +58,9 @@ class Vocab {
   bool is_user_defined(TokenId id) const { return has(id, kUserDefined); }
   bool is_unknown(TokenId id) const { return has(id, kUnknown); }
   bool is_unused(TokenId id) const { return has(id, kUnused); }
-  /// Tokens that ordinary text may become: all but control, unknown and reserved ones.
+  /// Whether ordinary text may become the token: true for all but control, unknown and reserved ones.
   bool is_ordinary(TokenId id) const { return !has(id, kControl | kUnknown | kReserved); }
-  /// Makes the token no ordinary one, whatever its type (template_tokens.h).
+  /// Makes the token not ordinary, whatever its type (template_tokens.h).
   void reserve(TokenId id) { attributes_[to_size(id)] |= kReserved; }
   bool is_end_of_generation(TokenId id) const { return has(id, kEndOfGeneration); }
   void set_end_of_generation(TokenId id) { attributes_[to_size(id)] |= kEndOfGeneration; }
@@ -69,7 +69,8 @@ class Vocab {
   TokenId find(std::string_view text) const;
   TokenId find_ordinary(std::string_view text) const;
 
-  /// BOS and EOS; where an encoder's file has none, [CLS] and [SEP]. WordPiece and Unigram have an unknown token.
+  /// The special tokens: BOS and EOS, or [CLS] and [SEP] where an encoder's file has none. WordPiece and Unigram have
+  /// an unknown token.
   std::optional<TokenId> bos() const { return bos_; }
   std::optional<TokenId> eos() const { return eos_; }
   std::optional<TokenId> separator() const { return separator_; }
@@ -83,7 +84,7 @@ class Vocab {
     kByte = 8,
     kEndOfGeneration = 16,
     kReserved = 32,  // only a chat template may write it
-    kUnused = 64,    // text like any other, by its type
+    kUnused = 64,    // its type says unused; text may become it like any other
   };
 
   Vocab() = default;
@@ -107,13 +108,13 @@ class Vocab {
   std::optional<TokenId> bos_, eos_, separator_, unknown_;
 };
 
-/// An id key of the file: absent or kUnspecified gives no value; an id outside the vocabulary is an error.
+/// Reads an id from the file: absent or kUnspecified gives none; an id outside the vocabulary is an error.
 Result<std::optional<TokenId>> read_token_id(const ModelSource& source, std::string_view key, int vocab_size);
 
-/// tokenizer.ggml.scores, one for each token. Error: another number of them, or NaN among them.
+/// Reads tokenizer.ggml.scores, one for each token. Error: there are more or fewer, or NaN among them.
 Result<std::vector<float>> read_scores(const ModelSource& source, std::size_t vocab_size);
 
-/// A flag of the file: absent gives `fallback`.
+/// Reads a flag from the file: absent gives `fallback`.
 Result<bool> read_flag(const ModelSource& source, std::string_view key, bool fallback);
 
 }  // namespace octavo

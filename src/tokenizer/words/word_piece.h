@@ -1,5 +1,5 @@
-// WordPiece: a word becomes the longest token that it begins with, the rest the longest token that goes on a word, and
-// so on; a word that ends in no token becomes the unknown token as a whole.
+// WordPiece: a word becomes the longest token with which it begins, its rest the longest token that continues a word,
+// and so on; a word whose rest is no token becomes the unknown token as a whole.
 //
 // J. Devlin et al., "BERT", 2018; ids are those of `tokenizers`. Tokens that begin a word are written with U+2581 in
 // front, as in GGUF. The Tokenizer owns it; immutable, any thread.
@@ -17,10 +17,10 @@ namespace octavo {
 
 class WordPiece {
  public:
-  /// A word of more characters is the unknown token (max_input_chars_per_word of BERT).
+  /// The most characters of a word; longer words become the unknown token (max_input_chars_per_word of BERT).
   static constexpr std::size_t kMaxCharacters = 100;
 
-  /// The vocabulary has an unknown token. Error: tokens beyond the bounds of TextTrie.
+  /// Makes the encoder of a vocabulary that has an unknown token. Error: tokens beyond the bounds of TextTrie.
   static Result<WordPiece> create(const Vocab& vocab, std::size_t max_characters = kMaxCharacters);
 
   /// Appends the tokens of `word`, which consists of whole characters. Time is at most that of max_characters walks of
@@ -30,7 +30,7 @@ class WordPiece {
  private:
   WordPiece(TokenId unknown, std::size_t max_characters) : unknown_(unknown), max_characters_(max_characters) {}
 
-  TextTrie first_, later_;  // the tokens that begin a word, without U+2581, and those that go on
+  TextTrie first_, later_;  // the tokens that begin a word, without U+2581, and the tokens that continue one
   TokenId unknown_;
   std::size_t max_characters_;
 };

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kEndOfCalls = "<|tools_suffix|>";
 
-/// Reads a call, behind its brace. False: it is none.
+/// Reads a call after its opening brace. False: the bytes are no call.
 Reading<bool> read_call(CallReader& in) {
   std::string name;
   co_await skip_space(in);

@@ -15,7 +15,7 @@ constexpr ParameterStyle kStyle = {.name_ends = "\"",
 constexpr std::array<std::string_view, 2> kNext = {"<atem:invoke name=\"", "</atem:function_calls>"};
 constexpr std::string_view kCalls = "<atem:function_calls>";
 
-/// The recipient says no more than the call. Behind reasoning the mark that ends it is not shown.
+/// Reads a call, whose recipient says no more than the call does. After reasoning the mark that ends it is not shown.
 Reading<bool> read(CallReader& in, std::size_t open) {
   if (open < 2) {
     std::string recipient;

@@ -7,7 +7,7 @@ namespace octavo {
 
 extern const ToolFormat kApertusFormat, kAtemFormat, kBracketedFormat, kCommandFormat, kDeepseekFormat,
     kDeepseekR1Format, kDescribedFormat, kDsmlFormat, kGemmaFormat, kGenericFormat, kGlmFormat, kGraniteFormat,
-    kHarmonyFormat, kHermesFormat, kFunctionaryFormat, kKimiFormat, kLfmFormat, kLlamaFormat, kMinimaxFormat,
-    kMistralFormat, kMistralListFormat, kNemotronFormat, kQwenFormat, kSeedFormat, kSolarFormat;
+    kHarmonyFormat, kHermesFormat, kFunctionaryFormat, kKimiFormat, kLfmFormat, kLlama4Format, kLlamaFormat,
+    kMinimaxFormat, kMistralFormat, kMistralListFormat, kNemotronFormat, kQwenFormat, kSeedFormat, kSolarFormat;
 
 }  // namespace octavo

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kQuote = "<|\"|>", kEndOfCall = "<tool_call|>";
 constexpr int kMaxDepth = 64;
 
-/// A string behind its first quote.
+/// Reads a string after its opening quote.
 Reading<bool> read_string(CallReader& in) {
   std::string& out = in.arguments();
   out.push_back('"');
@@ -21,7 +21,7 @@ Reading<bool> read_string(CallReader& in) {
   co_return ends;
 }
 
-/// A number or a word; any other text is a string.
+/// Reads a number or a word; any other text is a string.
 Reading<bool> read_bare(CallReader& in) {
   std::string text;
   const bool has_text = co_await read_name(in, ",}]", text);
@@ -55,7 +55,7 @@ Reading<bool> read_key(CallReader& in, std::string& key) {
 
 Reading<bool> read_value(CallReader& in, int depth);
 
-/// An object or an array behind its bracket.
+/// Reads an object or an array after its opening bracket.
 Reading<bool> read_members(CallReader& in, bool is_object, int depth) {
   const char close = is_object ? '}' : ']';
   ObjectWriter object(in.arguments());

@@ -5,9 +5,9 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kMaxHeaderBytes = 128;  // of a message, behind the recipient
+constexpr std::size_t kMaxHeaderBytes = 128;  // the most bytes of a message's header after the recipient
 
-/// What stands between the recipient and the message: a channel, and the kind of the arguments.
+/// Reads what stands between the recipient and the message: a channel, and the kind of the arguments.
 Reading<bool> read_header(CallReader& in, bool needs_channel) {
   std::string header;
   const bool ends = co_await read_until(in, "<|message|>", [&header](char c) {

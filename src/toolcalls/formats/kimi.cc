@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kEndOfCall = "<|tool_call_end|>";
 constexpr CallMarks kMarks = {"<|tool_call_begin|>", "<|tool_calls_section_end|>"};
 
-/// The name in an id.
+/// The tool's name in an id of a call.
 std::string_view name_of(std::string_view id) {
   if (id.starts_with("functions.")) id.remove_prefix(10);
   const std::size_t colon = id.rfind(':');

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view kEndOfCalls = "<|tool_call_end|>";
 
-/// Reads arguments, behind the bracket.
+/// Reads the arguments after their opening bracket.
 Reading<bool> read_arguments(CallReader& in) {
   ObjectWriter object(in.arguments());
   for (;;) {

@@ -19,7 +19,7 @@ constexpr ParameterStyle kOnLines = [] {
   return style;
 }();
 
-/// `is_open`: the mark in front of the name was taken.
+/// Reads a call; `is_open`: the mark in front of the name was taken already.
 Reading<bool> read_function(CallReader& in, bool is_open, const ParameterStyle& style, std::string_view close) {
   if (!is_open) {
     const bool is_call = co_await expect_after_space(in, "<function=");

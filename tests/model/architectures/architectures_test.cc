@@ -42,6 +42,13 @@ TEST(Architectures, EachIsFoundByItsName) {
   EXPECT_EQ(find_architecture("falcon-h1"), read_falcon_h1);
   EXPECT_EQ(find_architecture("lfm2"), read_lfm2);
   EXPECT_EQ(find_architecture("lfm3"), read_lfm3);
+  EXPECT_EQ(find_architecture("laguna"), read_laguna);
+  EXPECT_EQ(find_architecture("spark2_5"), read_spark2_5);
+  EXPECT_EQ(find_architecture("cohere2moe"), read_cohere2moe);
+  EXPECT_EQ(find_architecture("bailingmoe2"), read_bailingmoe2);
+  EXPECT_EQ(find_architecture("deepseek2"), read_deepseek2);
+  EXPECT_EQ(find_architecture("mistral4"), read_deepseek2);
+  EXPECT_EQ(find_architecture("minicpm3"), read_minicpm3);
   EXPECT_EQ(find_architecture("gpt-oss"), read_gpt_oss);
   EXPECT_EQ(find_architecture("bert"), read_bert);
   EXPECT_EQ(find_architecture("jina-bert-v3"), read_jina_bert_v3);
@@ -61,7 +68,8 @@ TEST(Architectures, TheListNamesThoseThatAreFound) {
       "gemma4-assistant, mistral3, deci, seed_oss, ernie4_5, hunyuan-dense, olmo2, exaone4, command-r, cohere2, "
       "glm4, granite, granitemoe, granitehybrid, nemotron_h, nemotron_h_moe, falcon-h1, smollm3, minicpm, nanbeige, "
       "arcee, muse-glimmer, phi3, starcoder2, stablelm, "
-      "apertus, glm4moe, mellum, ernie4_5-moe, hy_v3, lfm2, lfm2moe, lfm3, gpt-oss, bert, "))
+      "apertus, glm4moe, mellum, ernie4_5-moe, hy_v3, llama4, step35, lfm2, lfm2moe, lfm3, laguna, spark2_5, "
+      "cohere2moe, bailingmoe2, deepseek2, mistral4, minicpm3, gpt-oss, bert, "))
       << all;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());
@@ -71,7 +79,7 @@ TEST(Architectures, TheListNamesThoseThatAreFound) {
 }
 
 TEST(Architectures, TheNearestIsTheOneWhoseNameIsLikest) {
-  EXPECT_EQ(nearest_architecture("llama4"), "llama");
+  EXPECT_EQ(nearest_architecture("llama44"), "llama4");
   EXPECT_EQ(nearest_architecture("qwen3nxt"), "qwen3next");
   EXPECT_EQ(nearest_architecture("gptoss"), "gpt-oss");
   for (const std::string& name : {std::string("rwkv7"), std::string(), std::string(1000, 'a')})

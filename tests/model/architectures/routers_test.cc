@@ -1,4 +1,5 @@
-// Families whose routers choose by more than a softmax: glm4moe, mellum, ernie4_5-moe, hy_v3, qwen3next.
+// Families whose routers choose by more than a softmax: glm4moe, mellum, ernie4_5-moe, hy_v3, qwen3next, cohere2moe,
+// bailingmoe2.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +10,9 @@ namespace {
 
 using testing::HasSubstr;
 
-MemorySource mixture(const std::string& architecture, std::uint32_t layers = 4) {
-  MemorySource source = family_keys(architecture, layers);
+MemorySource mixture(const std::string& architecture, std::uint32_t layers = 4,
+                     const char* epsilon = "attention.layer_norm_rms_epsilon") {
+  MemorySource source = family_keys(architecture, layers, epsilon);
   source.add(architecture + ".rope.freq_base", 1e6F).add(architecture + ".expert_count", 8U);
   source.add(architecture + ".expert_used_count", 2U).add(architecture + ".expert_feed_forward_length", 24U);
   return source;
@@ -125,6 +127,79 @@ TEST(Routers, ValueHeadsOfQwen3NextLieByKeyHead) {
   EXPECT_TRUE(experts_of(config, 0)->router.sums_to_one);
 }
 
+MemorySource north(const char* epsilon = "attention.layer_norm_rms_epsilon") {
+  MemorySource source = mixture("cohere2moe", 6, epsilon);
+  source.add("cohere2moe.logit_scale", 0.25F).add("cohere2moe.attention.sliding_window", 16U);
+  source.add("cohere2moe.leading_dense_block_count", 1U).add("cohere2moe.expert_shared_feed_forward_length", 48U);
+  source.add("cohere2moe.expert_shared_count", 2U).add("cohere2moe.expert_weights_norm", true);
+  return source;
+}
+
+TEST(Routers, Cohere2MoesFeedForwardIsTheMeanOfTwoAndReadsWhatAttentionReads) {
+  MemorySource source = north();
+  source.add("cohere2moe.nextn_predict_layers", 1U);
+  const ModelConfig config = ModelConfig::load(source).value();
+  EXPECT_EQ(config.num_layers(), 5);
+  EXPECT_EQ(config.num_skipped_layers, 1);
+  EXPECT_EQ(config.logit_scale, 0.25F);
+  EXPECT_EQ(dense_width(config, 0), 96);
+  for (int i = 0; i < 5; ++i) {
+    const AttentionSpec& attention = *config.layer(i).attention();
+    EXPECT_TRUE(config.layer(i).is_parallel);
+    EXPECT_EQ(attention.window, i % 4 == 0 ? 0 : 16) << i;
+    EXPECT_EQ(attention.rope.num_rotated, i == 4 ? 0 : 16) << i << ": the dense layer in front is rotated";
+    EXPECT_EQ(attention.rope.layout == RopeLayout::kNeighbours, i != 4) << i;
+  }
+  const ExpertsFfnSpec* experts = experts_of(config, 1);
+  EXPECT_EQ(experts->router, RouterSpec({.gate = RouterSpec::Gate::kSigmoid}));
+  EXPECT_EQ(experts->shared_width, 48);
+  EXPECT_EQ(experts->sum_scale, 0.5F);
+  EXPECT_TRUE(experts->has_factors);
+}
+
+TEST(Routers, Cohere2MoeHasTheNormWhoseEpsilonIsThere) {
+  EXPECT_EQ(ModelConfig::load(north()).value().norm, NormKind::kRms);
+  EXPECT_EQ(ModelConfig::load(north("attention.layer_norm_epsilon")).value().norm, NormKind::kLayer);
+  EXPECT_THAT(error_of(north("attention.other_epsilon")),
+              HasSubstr("'cohere2moe.attention.layer_norm_epsilon' is missing"));
+  EXPECT_THAT(error_of(mixture("cohere2moe")), HasSubstr("'cohere2moe.logit_scale' is missing"));
+}
+
+TEST(Routers, WithoutAnExpertForEveryRowTheMixtureAloneIsTheResult) {
+  MemorySource source = mixture("cohere2moe");
+  source.add("cohere2moe.logit_scale", 0.25F).add("cohere2moe.attention.sliding_window", 16U);
+  const ExpertsFfnSpec experts = *experts_of(ModelConfig::load(source).value(), 1);
+  EXPECT_EQ(experts.shared_width, 0);
+  EXPECT_EQ(experts.sum_scale, 1);
+  EXPECT_FALSE(experts.router.sums_to_one) << "without the key";
+}
+
+TEST(Routers, Bailingmoe2SaysHowItsRouterChooses) {
+  MemorySource source = mixture("bailingmoe2");
+  source.add("bailingmoe2.rope.dimension_count", 8U);
+  EXPECT_THAT(error_of(source), HasSubstr("'bailingmoe2.expert_gating_func' is missing"));
+  source.add("bailingmoe2.expert_gating_func", 2U).add("bailingmoe2.expert_shared_feed_forward_length", 24U);
+  source.add("bailingmoe2.expert_shared_count", 1U).add("bailingmoe2.leading_dense_block_count", 1U);
+  source.add("bailingmoe2.expert_group_count", 4U).add("bailingmoe2.expert_group_used_count", 2U);
+  source.add("bailingmoe2.expert_weights_norm", true).add("bailingmoe2.expert_weights_scale", 2.5F);
+  source.add("bailingmoe2.nextn_predict_layers", 1U);
+  const ModelConfig config = ModelConfig::load(source).value();
+  EXPECT_EQ(config.num_layers(), 3);
+  EXPECT_EQ(dense_width(config, 0), 96);
+  const RouterSpec expected{.gate = RouterSpec::Gate::kSigmoid,
+                            .weights_scale = 2.5F,
+                            .choice_bias = Presence::kOptional,
+                            .num_groups = 4,
+                            .num_groups_chosen = 2};
+  EXPECT_EQ(experts_of(config, 1)->router, expected);
+  EXPECT_EQ(experts_of(config, 1)->shared_width, 24);
+  const AttentionSpec& attention = *config.layer(1).attention();
+  EXPECT_EQ(attention.rope.layout, RopeLayout::kHalves);
+  EXPECT_EQ(attention.rope.num_rotated, 8);
+  EXPECT_EQ(attention.qk_norm, Presence::kRequired);
+  EXPECT_FALSE(attention.qk_norm_after_rope);
+}
+
 TEST(Routers, ASharedExpertOfNoWidthIsAsWideAsTheCountSays) {
   MemorySource source = mixture("glm4moe");
   source.add("glm4moe.expert_shared_feed_forward_length", 0U);
@@ -134,9 +209,11 @@ TEST(Routers, ASharedExpertOfNoWidthIsAsWideAsTheCountSays) {
 }
 
 TEST(Routers, NumbersBesideMatricesMultiplyWhereLlamaCppDoes) {
-  for (const std::string architecture : {"glm4moe", "ernie4_5-moe", "hy_v3", "mellum"}) {
+  for (const std::string architecture : {"glm4moe", "ernie4_5-moe", "hy_v3", "mellum", "bailingmoe2"}) {
     MemorySource source = mixture(architecture);
-    if (architecture[0] == 'g' || architecture[0] == 'e') source.add(architecture + ".leading_dense_block_count", 1U);
+    if (architecture == "bailingmoe2") source.add("bailingmoe2.expert_gating_func", 2U);
+    if (architecture != "hy_v3" && architecture != "mellum")
+      source.add(architecture + ".leading_dense_block_count", 1U);
     source.add_tensor("blk.3.ffn_gate_inp.weight", {64, 8}, DType::kF32, std::string(64UL * 8 * 4, '\0'));
     const ModelConfig config = ModelConfig::load(source).value();
     const bool multiply = architecture == "hy_v3" || architecture == "mellum";

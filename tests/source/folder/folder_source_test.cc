@@ -210,6 +210,8 @@ TEST_F(Folder, Lfm2SaysWhichLayersAttendAndWhatItsFeedForwardIsMadeOf) {
   EXPECT_EQ(opened()->get_u64("lfm2.feed_forward_length").value(), 100U);
   with(R"("full_attn_idxs": [1])");
   EXPECT_THAT(error(), HasSubstr("full_attn_idxs: found 1, expected a layer from 0 to 0"));
+  with(R"("num_hidden_layers": 0, "full_attn_idxs": [0])");
+  EXPECT_THAT(error(), HasSubstr("num_hidden_layers is 0, expected 1 to 4096"));
   with(R"("full_attn_idxs": [0], "conv_bias": true)");
   EXPECT_THAT(error(), HasSubstr("conv_bias is true: this is not supported"));
   with(R"("num_hidden_layers": 1)");

@@ -85,6 +85,13 @@ inline void f32_store_f16_n(uint16_t* p, F32 v, int n) {
 
 inline I32 i32_zero() { return {half::i32_zero(), half::i32_zero()}; }
 inline I32 i32_set(int32_t x) { return {half::i32_set(x), half::i32_set(x)}; }
+inline I32 i32_load(const int32_t* p) {
+  return {_mm256_loadu_si256((const __m256i*)p), _mm256_loadu_si256((const __m256i*)(p + kHalf))};
+}
+inline void i32_store(int32_t* p, I32 v) {
+  _mm256_storeu_si256((__m256i*)p, v.lo);
+  _mm256_storeu_si256((__m256i*)(p + kHalf), v.hi);
+}
 inline I32 i32_load_i8(const int8_t* p) { return {half::i32_load_i8(p), half::i32_load_i8(p + kHalf)}; }
 inline I32 i32_load_u8(const uint8_t* p) { return {half::i32_load_u8(p), half::i32_load_u8(p + kHalf)}; }
 inline I32 i32_add(I32 a, I32 b) { return {half::i32_add(a.lo, b.lo), half::i32_add(a.hi, b.hi)}; }

@@ -1,0 +1,16 @@
+// An answer that broke off and goes on: the tokens that its client has, and whether they are drawn again.
+// A value without behaviour.
+#pragma once
+
+#include <vector>
+
+#include "octavo/token.h"
+
+namespace octavo {
+
+struct Resumption {
+  std::vector<TokenId> tokens = {};  // of the answer, which its client has
+  bool verifies = false;             // all are drawn again and compared; else they count as drawn
+};
+
+}  // namespace octavo

@@ -1,0 +1,70 @@
+#include "api/fields/resume_fields.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/array.hpp>
+#include <limits>
+#include <utility>
+
+#include "api/call/completion.h"
+#include "api/call/token_ids.h"
+#include "base/error.h"
+
+namespace octavo {
+namespace {
+
+ApiError fingerprint_differs(const JsonCursor& given, std::string_view found, std::string_view expected) {
+  ApiError error = to_api_error(given.wrong(fmt::format("\"{}\"", found), fmt::format("\"{}\"", expected)));
+  error.status = 409;
+  error.message +=
+      ": the answer was begun by another build, model or instruction set, and would go on with other words";
+  error.code = "fingerprint_differs";
+  return error;
+}
+
+/// Seeds as take_seed() reads them, but none at random.
+ApiResult<std::uint64_t> read_seed(const JsonCursor& given) {
+  if (given.is_given() && given.value()->is_uint64()) return given.value()->get_uint64();
+  OCTAVO_TRY(const std::int64_t seed, to_api_result(given.needed_integer(std::numeric_limits<std::int64_t>::min(),
+                                                                         std::numeric_limits<std::int64_t>::max())));
+  return static_cast<std::uint64_t>(seed);
+}
+
+ApiResult<Resumption> read_resumption(FieldReader& reader, const JsonCursor& given) {
+  if (auto known = given.expect_only({"token_ids", "seed", "system_fingerprint", "verify"}); !known)
+    return refused(std::move(known.error()));
+  const JsonCursor fingerprint = given["system_fingerprint"];
+  OCTAVO_TRY(const std::string_view found, to_api_result(fingerprint.needed_string()));
+  const std::string& expected = reader.context.model.fingerprint;
+  if (found != expected) return std::unexpected(fingerprint_differs(fingerprint, found, expected));
+  OCTAVO_TRY(reader.request.settings.sampling.seed, read_seed(given["seed"]));
+  reader.request.is_seeded = true;
+  Resumption resumption;
+  OCTAVO_TRY(resumption.verifies, to_api_result(given["verify"].boolean_or(false)));
+  const JsonCursor ids = given["token_ids"];
+  OCTAVO_TRY(const boost::json::array* array, to_api_result(ids.needed_array("an array of token ids")));
+  OCTAVO_TRY(resumption.tokens, read_token_ids(ids, *array, reader.context.words.info().num_tokens));
+  return resumption;
+}
+
+void take_resumption(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (!given.is_given()) return;
+  auto resumption = read_resumption(reader, given);
+  if (!resumption) return reader.refuse(std::move(resumption.error()));
+  reader.request.resumption = std::move(*resumption);
+}
+
+constexpr ApiField kRows[] = {
+    field::object("resume_from", "",
+                  "an answer that broke off goes on: `{\"token_ids\": [...], \"seed\": ..., \"system_fingerprint\": "
+                  "...}`, which its first events told, beside the same request; `\"verify\": true` draws the given "
+                  "tokens again and compares",
+                  take_resumption),
+};
+
+}  // namespace
+
+const FieldTable kResumeFields = kRows;
+
+}  // namespace octavo

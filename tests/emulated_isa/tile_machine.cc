@@ -1,0 +1,105 @@
+#include "emulated_isa/tile_machine.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace octavo {
+namespace {
+
+/// The offsets of a configuration's fields (Intel, Software Developer's Manual, LDTILECFG).
+constexpr int kBytesOfRows = 16, kRows = 48, kReserved = 2;
+
+std::int32_t sum_of_four(const std::uint8_t* a, const std::uint8_t* b, TileSigns signs) {
+  const auto value = [](std::uint8_t byte, bool is_signed) {
+    return is_signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(byte)) : static_cast<std::int32_t>(byte);
+  };
+  std::int32_t sum = 0;
+  for (int i = 0; i < 4; ++i) sum += value(a[i], signs != TileSigns::kOfB) * value(b[i], signs != TileSigns::kOfA);
+  return sum;
+}
+
+}  // namespace
+
+TileMachine& TileMachine::of_thread() {
+  static thread_local TileMachine machine;
+  return machine;
+}
+
+void TileMachine::configure(const void* config) {
+  const auto* bytes = static_cast<const std::uint8_t*>(config);
+  tiles_ = {};
+  configured_ = false;
+  if (bytes[0] != 1) return errors_.push_back("a configuration of another palette than 1"), void();
+  for (int i = kReserved; i < kBytesOfRows; ++i)
+    if (bytes[i] != 0) return errors_.push_back("a configuration whose reserved bytes are not 0"), void();
+  for (std::size_t t = 0; t < 16; ++t) {
+    std::uint16_t row_bytes = 0;
+    std::memcpy(&row_bytes, bytes + kBytesOfRows + 2 * t, 2);
+    const int rows = bytes[kRows + t];
+    const bool is_none = rows == 0 && row_bytes == 0;
+    if (t >= tiles_.size() ? !is_none : (rows > 16 || row_bytes > 64 || (rows == 0) != (row_bytes == 0)))
+      return errors_.push_back("tile " + std::to_string(t) + " has a shape that there is not"), void();
+    if (t < tiles_.size()) tiles_[t].rows = rows, tiles_[t].bytes = row_bytes;
+  }
+  configured_ = true;
+}
+
+void TileMachine::release() {
+  tiles_ = {};
+  configured_ = false;
+}
+
+TileMachine::Tile* TileMachine::tile_of(int number, const char* use) {
+  Tile& tile = tiles_[static_cast<std::size_t>(number)];
+  if (configured_ && tile.rows > 0) return &tile;
+  errors_.push_back(std::string(use) + " of tile " + std::to_string(number) +
+                    (configured_ ? ", which has no shape" : " while tiles are not configured"));
+  return nullptr;
+}
+
+void TileMachine::zero(int tile) {
+  if (Tile* t = tile_of(tile, "zero")) t->data = {};
+}
+
+void TileMachine::load(int tile, const void* from, std::int64_t stride) {
+  Tile* t = tile_of(tile, "load");
+  if (t == nullptr) return;
+  t->data = {};
+  for (int row = 0; row < t->rows; ++row)
+    std::memcpy(&t->data[static_cast<std::size_t>(row) * 64], static_cast<const std::uint8_t*>(from) + row * stride,
+                static_cast<std::size_t>(t->bytes));
+}
+
+void TileMachine::store(int tile, void* to, std::int64_t stride) {
+  const Tile* t = tile_of(tile, "store");
+  if (t == nullptr) return;
+  if (std::abs(stride) < t->bytes) errors_.emplace_back("a store whose rows lie one on another");
+  for (int row = 0; row < t->rows; ++row)
+    std::memcpy(static_cast<std::uint8_t*>(to) + row * stride, &t->data[static_cast<std::size_t>(row) * 64],
+                static_cast<std::size_t>(t->bytes));
+}
+
+void TileMachine::dot(int c, int a, int b, TileSigns signs) {
+  Tile* out = tile_of(c, "product");
+  const Tile *left = tile_of(a, "product"), *right = tile_of(b, "product");
+  if (out == nullptr || left == nullptr || right == nullptr) return;
+  if (c == a || c == b || a == b || left->rows != out->rows || right->bytes != out->bytes ||
+      left->bytes != 4 * right->rows)
+    return errors_.push_back("a product of tiles whose shapes do not fit"), void();
+  ++products_;
+  for (int m = 0; m < out->rows; ++m)
+    for (int k = 0; k < right->rows; ++k)
+      for (int n = 0; n < out->bytes / 4; ++n) {
+        std::uint8_t* at = &out->data[static_cast<std::size_t>(m * 64 + n * 4)];
+        std::uint32_t sum = 0;
+        std::memcpy(&sum, at, 4);
+        sum += static_cast<std::uint32_t>(sum_of_four(&left->data[static_cast<std::size_t>(m * 64 + k * 4)],
+                                                      &right->data[static_cast<std::size_t>(k * 64 + n * 4)], signs));
+        std::memcpy(at, &sum, 4);
+      }
+}
+
+std::vector<std::string> TileMachine::take_errors() { return std::exchange(errors_, {}); }
+
+}  // namespace octavo

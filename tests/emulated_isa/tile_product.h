@@ -1,0 +1,24 @@
+// One product of matrix tiles, by the emulation and by the processor (tile_product.cc is compiled for both).
+#pragma once
+
+#include <cstdint>
+
+namespace octavo {
+
+/// Whose bytes a product takes as signed.
+enum class TileSigns : std::uint8_t { kBoth, kOfA, kOfB };
+
+struct TileProductCase {
+  TileSigns signs;
+  int rows, bytes, columns;  // of A: rows and bytes of a row; 32-bit columns of B and of the sums
+  const std::uint8_t* a;     // [rows][bytes]
+  const std::uint8_t* b;     // [bytes / 4][columns][4]
+};
+
+}  // namespace octavo
+
+extern "C" {
+/// Adds the product to sums, [rows][columns].
+void octavo_tile_product(const octavo::TileProductCase& product, std::int32_t* sums);
+void octavo_tile_product_emulated(const octavo::TileProductCase& product, std::int32_t* sums);
+}
