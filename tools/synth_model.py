@@ -849,7 +849,8 @@ def add_experts(tensors, prefix, shape, types):
     if shape.arch not in UNGATED:
         tensors.matrix(prefix + "ffn_gate_exps.weight", ffn, width, next(types), width**-0.5, experts)
     tensors.matrix(prefix + "ffn_up_exps.weight", ffn, width, next(types), width**-0.5, experts)
-    down_std = 0.05 if shape.arch == "gpt-oss" else 0.25  # whose biases make gated inputs large
+    # The biases of gpt-oss make gated inputs large, and so do the squares of Nemotron.
+    down_std = 0.05 if shape.arch in ("gpt-oss", "nemotron_h_moe") else 0.25
     tensors.matrix(prefix + "ffn_down_exps.weight", width, ffn, next(types), down_std * ffn**-0.5, experts)
     if shape.shared:
         if shape.arch in HYBRIDS:

@@ -2,6 +2,7 @@
 
 #include "base/joined.h"
 #include "source/folder/family_keys.h"
+#include "source/folder/mamba_families.h"
 
 namespace octavo {
 namespace {
@@ -172,85 +173,6 @@ constexpr Family kLfm3 = {.model = "Lfm3ForCausalLM",
                           .own_whole_names = kLfm2WholeNames,
                           .rope_factors = lfm3_rope_factors,
                           .ties_output = true};
-constexpr TensorName kGraniteHybridNames[] = {
-    {"mamba.in_proj", "ssm_in"},
-    {"mamba.conv1d.weight", "ssm_conv1d.weight", TensorForm::kShortConvolution},
-    {"mamba.conv1d.bias", "ssm_conv1d.bias"},
-    {"mamba.dt_bias", "ssm_dt.bias"},
-    {"mamba.A_log", "ssm_a", TensorForm::kDecayColumn},
-    {"mamba.D", "ssm_d", TensorForm::kColumn},
-    {"mamba.norm.weight", "ssm_norm.weight", TensorForm::kGroupNorm},
-    {"mamba.out_proj", "ssm_out"},
-    {"shared_mlp.input_linear.weight", "ffn_gate_shexp.weight", TensorForm::kGateThenUpRows},
-    {"shared_mlp.output_linear.weight", "ffn_down_shexp.weight", TensorForm::kDownRows},
-    // with experts, under the names of the hub and of transformers 5
-    {"block_sparse_moe.router.layer", "ffn_gate_inp"},
-    {"block_sparse_moe.input_linear.weight", "ffn_gate_exps.weight", TensorForm::kGateThenUp},
-    {"block_sparse_moe.output_linear.weight", "ffn_down_exps.weight"},
-    {"block_sparse_moe.router", "ffn_gate_inp"},
-    {"block_sparse_moe.experts.gate_up_proj", "ffn_gate_exps.weight", TensorForm::kGateThenUp},
-    {"block_sparse_moe.experts.down_proj", "ffn_down_exps.weight"},
-};
-constexpr Family kGraniteHybrid = {.model = "GraniteMoeHybridForCausalLM",
-                                   .architecture = "granitehybrid",
-                                   .add_keys = add_granitehybrid_keys,
-                                   .own_names = kGraniteHybridNames,
-                                   .pairs_neighbours = true};
-constexpr TensorName kFalconNames[] = {
-    {"mamba.in_proj", "ssm_in"},
-    {"mamba.conv1d.weight", "ssm_conv1d.weight", TensorForm::kShortConvolution},
-    {"mamba.conv1d.bias", "ssm_conv1d.bias"},
-    {"mamba.dt_bias", "ssm_dt.bias"},
-    {"mamba.A_log", "ssm_a", TensorForm::kDecayColumn},
-    {"mamba.D", "ssm_d", TensorForm::kColumn},
-    {"mamba.norm.weight", "ssm_norm.weight", TensorForm::kGroupNorm},
-    {"mamba.out_proj", "ssm_out"},
-    {"feed_forward.gate_proj", "ffn_gate"},
-    {"feed_forward.up_proj", "ffn_up"},
-    {"feed_forward.down_proj", "ffn_down"},
-    {"pre_ff_layernorm.weight", "ffn_norm"},
-};
-constexpr TensorName kFalconWholeNames[] = {{"model.final_layernorm.weight", "output_norm.weight"}};
-constexpr Family kFalconH1 = {.model = "FalconH1ForCausalLM",
-                              .architecture = "falcon-h1",
-                              .add_keys = add_falcon_h1_keys,
-                              .own_names = kFalconNames,
-                              .own_whole_names = kFalconWholeNames,
-                              .row_factors = falcon_h1_row_factors};
-constexpr TensorName kNemotronNames[] = {
-    {"norm", "attn_norm"},
-    {"mixer.in_proj", "ssm_in"},
-    {"mixer.conv1d.weight", "ssm_conv1d.weight", TensorForm::kShortConvolution},
-    {"mixer.conv1d.bias", "ssm_conv1d.bias"},
-    {"mixer.dt_bias", "ssm_dt.bias"},
-    {"mixer.A_log", "ssm_a", TensorForm::kDecayColumn},
-    {"mixer.D", "ssm_d", TensorForm::kColumn},
-    {"mixer.norm.weight", "ssm_norm.weight", TensorForm::kGroupNorm},
-    {"mixer.out_proj", "ssm_out"},
-    {"mixer.q_proj", "attn_q"},
-    {"mixer.k_proj", "attn_k"},
-    {"mixer.v_proj", "attn_v"},
-    {"mixer.o_proj", "attn_output"},
-    {"mixer.up_proj", "ffn_up"},
-    {"mixer.down_proj", "ffn_down"},
-    // with experts
-    {"mixer.gate.weight", "ffn_gate_inp.weight"},
-    {"mixer.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
-    {"mixer.experts.up_proj", "ffn_up_exps.weight"},
-    {"mixer.experts.down_proj", "ffn_down_exps.weight"},
-    {"mixer.shared_experts.up_proj", "ffn_up_shexp"},
-    {"mixer.shared_experts.down_proj", "ffn_down_shexp"},
-};
-constexpr TensorName kNemotronWholeNames[] = {{"embeddings.weight", "token_embd.weight"},
-                                              {"norm_f.weight", "output_norm.weight"}};
-constexpr Family kNemotronH = {.model = "NemotronHForCausalLM",
-                               .architecture = "nemotron_h",
-                               .add_keys = add_nemotron_h_keys,
-                               .own_names = kNemotronNames,
-                               .own_whole_names = kNemotronWholeNames,
-                               .layers = "layers.",
-                               .base = "model.",
-                               .old_base = "backbone."};
 constexpr TensorName kRouterNames[] = {
     {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
     {"mlp.gate.moe_statics.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
