@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/answers/resumed_writer.h"
 #include "api/fields/image_placeholder.h"
 #include "api/llama/llama_answer.h"
 #include "api/llama/llama_request.h"
@@ -15,6 +14,7 @@
 #include "api/ollama/ollama_request.h"
 #include "api/openai/openai_chat.h"
 #include "api/openai/openai_completion.h"
+#include "api/openai/resumed_writer.h"
 #include "api/prepare/prepare.h"
 #include "api/prepare/prepare_vectors.h"
 #include "api/request_text.h"
