@@ -10,8 +10,8 @@ import support
 import xxhash
 from server_support import Server, noise
 
-SHAPES = ("tiny-llama", "tiny-gemma3", "tiny-qwen35", "tiny-qwen3moe", "tiny-falcon-h1")  # of them one with windows, a hybrid, a mixture, and
-# one whose layers have keys and values and a state
+# One with windows, a hybrid, a mixture, one whose layers have keys and values and a state, and one with a latent.
+SHAPES = ("tiny-llama", "tiny-gemma3", "tiny-qwen35", "tiny-qwen3moe", "tiny-falcon-h1", "tiny-deepseek2")
 TURNS = 12
 SAID, ANSWERED = 150, 2  # tokens of a turn
 MOST_COMPUTED = 1.1  # times the new tokens
