@@ -537,7 +537,7 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_rope_freq_base(shape.rope_base)
     if (shape.arch in LAYER_NORMS and not shape.rms) or shape.arch in NEMOTRONS:
         writer.add_layer_norm_eps(1e-6)
-    if shape.arch not in (*LAYER_NORMS, "nemotron_h"):
+    if shape.rms or shape.arch not in (*LAYER_NORMS, "nemotron_h"):
         writer.add_layer_norm_rms_eps(1e-6)
     if shape.arch in LOGIT_SCALES:
         writer.add_logit_scale(0.75)

@@ -109,13 +109,13 @@ class Refused(unittest.TestCase):
                     ({"system_fingerprint": "fp_0"}, 409, "resume_from.system_fingerprint: found \"fp_0\""),
                     ({"token_ids": ids * 9}, 400, "expected fewer than the 20 that the answer may have"),
                     ({"token_ids": [*ids, -1]}, 400, f"resume_from.token_ids[{len(ids)}]"),
-                    ({"token_ids": "none"}, 400, "resume_from.token_ids: found \"none\""),
+                    ({"token_ids": "none"}, 400, "resume_from.token_ids: found the string \"none\""),
                     ({"token_ids": [1 << 40]}, 400, "resume_from.token_ids[0]"),
                     ({"token_ids": [[1]]}, 400, "resume_from.token_ids[0]"),
                     ({"seed": None}, 400, "resume_from.seed"),
                     ({"seed": "1"}, 400, "resume_from.seed"),
                     ({"verify": 1}, 400, "resume_from.verify"),
-                    ({"text": "a"}, 400, "resume_from.text")):
+                    ({"text": "a"}, 400, "found the member 'text'")):
                 with self.subTest(change):
                     answer = Streamed(server, fields, {**had, **change})
                     self.assertEqual(answer.status, status, answer.text)

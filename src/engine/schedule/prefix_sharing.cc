@@ -33,8 +33,8 @@ void PrefixSharing::count_cached(Sequence& sequence) {
 
 void PrefixSharing::find_divergence(Sequence& sequence) {
   if (!sequence.may_use_cache()) return;
-  const RowSource prompt = sequence.rows().first(to_size(sequence.params.prompt_tokens));
-  sequence.diverged_at = kv_.parting(sequence.kv, prompt, sequence.chain);
+  sequence.diverged_at = kv_.parting(sequence.kv, sequence.rows(), sequence.chain);
+  if (sequence.diverged_at >= sequence.params.prompt_tokens) sequence.diverged_at = -1;  // in an answer that goes on
   if (sequence.diverged_at >= 0) ++counts_.diverged_prompts;
 }
 
