@@ -16,7 +16,7 @@ constexpr LatentSpec kLatent{.rank = 32, .q_rank = 24, .plain_dim = 12, .rotated
 
 /// Four heads of the latent above.
 MemorySource latent_keys(const std::string& architecture, std::uint32_t layers = 3, std::uint64_t words = 80) {
-  MemorySource source = family_keys(architecture, layers, words);
+  MemorySource source = family_keys(architecture, layers, "attention.layer_norm_rms_epsilon", words);
   const auto key = [&](const char* suffix) { return architecture + "." + suffix; };
   source.add(key("attention.head_count_kv"), 1U).add(key("attention.kv_lora_rank"), 32U);
   source.add(key("attention.q_lora_rank"), 24U).add(key("rope.dimension_count"), 8U);
