@@ -138,7 +138,8 @@ TEST(Latent, WhatIsNotAModelOfTheseFamiliesIsRefused) {
   EXPECT_THAT(with("rope.dimension_count", 20U), HasSubstr("deepseek2.rope.dimension_count is 20, expected an even"));
   EXPECT_THAT(with("rope.dimension_count", 7U), HasSubstr("deepseek2.rope.dimension_count is 7, expected an even"));
   EXPECT_THAT(with("attention.kv_lora_rank", 0U), HasSubstr("deepseek2.attention.kv_lora_rank is 0"));
-  EXPECT_THAT(with("attention.kv_lora_rank", 1U << 23), HasSubstr("deepseek2.attention.head_count is 4"));
+  EXPECT_THAT(error_of(joint_keys().add("minicpm3.attention.kv_lora_rank", 1U << 23)),
+              HasSubstr("minicpm3.attention.head_count is 4: with heads of 8388616 dimensions"));
   EXPECT_THAT(with("expert_gating_func", 4U), HasSubstr("deepseek2.expert_gating_func is 4"));
   EXPECT_THAT(error_of(joint_keys().add("minicpm3.embedding_scale", 3.0F)),
               HasSubstr("minicpm3.embedding_scale is 3, expected 1"));
