@@ -59,6 +59,8 @@ TinyModel recipe_of(const std::string& arch) {
   if (arch == "gemma4-assisted") return {.arch = "gemma4", .layers = 6, .is_simple = true, .type = DType::kQ8_0};
   if (arch == "gemma4-experts")
     return {.arch = "gemma4", .layers = 4, .type = DType::kQ8_0, .experts = 6, .fused_gate_up = true};
+  // Its embeddings are so large that with the same output matrix each token would be followed by itself.
+  if (arch == "minicpm3") return {.arch = arch, .layers = 6, .tied = false, .type = DType::kQ8_0};
   return {.arch = arch, .layers = 6, .type = DType::kQ8_0};
 }
 
