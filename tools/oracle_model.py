@@ -175,7 +175,7 @@ class Model:
         that nothing reads."""
         if not name.startswith("blk.") or self.arch == "gemma4":
             return False
-        if self.arch == "muse-glimmer" and ".attn_gate." in name:
+        if self.arch in ("muse-glimmer", "step35") and ".attn_gate." in name:
             return False
         if self.arch == "qwen3next" and name.split(".")[2] in ("attn_qkv", "attn_gate", "ssm_ba", "ssm_out"):
             return False
