@@ -69,7 +69,9 @@ TEST(ModelKeys, LayersOfPredictionAreCountedAndLeftOut) {
     EXPECT_EQ(config.num_layers(), 3);
     EXPECT_EQ(config.num_skipped_layers, 2);
     EXPECT_FALSE(config.prediction_layer) << "no family but qwen35 drafts with them";
-    if (std::string_view(architecture) == "exaone4") EXPECT_EQ(config.layer(2).attention()->window, 9);
+    if (std::string_view(architecture) == "exaone4") {
+      EXPECT_EQ(config.layer(2).attention()->window, 9);
+    }
     source.add(key("nextn_predict_layers"), 5U);
     EXPECT_THAT(error_of(source), HasSubstr("nextn_predict_layers is 5, expected less than"));
   }
