@@ -115,7 +115,7 @@ class Refused(unittest.TestCase):
                     ({"seed": None}, 400, "resume_from.seed"),
                     ({"seed": "1"}, 400, "resume_from.seed"),
                     ({"verify": 1}, 400, "resume_from.verify"),
-                    ({"text": "a"}, 400, "found the member 'text'")):
+                    ({"text": "a"}, 400, "resume_from.text: found a member of that name")):
                 with self.subTest(change):
                     answer = Streamed(server, fields, {**had, **change})
                     self.assertEqual(answer.status, status, answer.text)

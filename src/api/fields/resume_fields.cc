@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -30,9 +33,15 @@ ApiResult<std::uint64_t> read_seed(const JsonCursor& given) {
   return static_cast<std::uint64_t>(seed);
 }
 
+constexpr std::string_view kMembers[] = {"token_ids", "seed", "system_fingerprint", "verify"};
+
 ApiResult<Resumption> read_resumption(FieldReader& reader, const JsonCursor& given) {
-  if (auto known = given.expect_only({"token_ids", "seed", "system_fingerprint", "verify"}); !known)
-    return refused(std::move(known.error()));
+  OCTAVO_TRY(const boost::json::object* members, to_api_result(given.needed_object()));
+  for (const auto& member : *members)
+    if (std::ranges::find(kMembers, std::string_view(member.key())) == std::end(kMembers))
+      return refused(given[std::string_view(member.key())].error(
+          "found a member of that name, expected token_ids, seed, system_fingerprint or verify",
+          "unsupported_parameter"));
   const JsonCursor fingerprint = given["system_fingerprint"];
   OCTAVO_TRY(const std::string_view found, to_api_result(fingerprint.needed_string()));
   const std::string& expected = reader.context.model.fingerprint;
