@@ -13,7 +13,7 @@ struct RopePosition {
   std::int32_t time = 0, row = 0, column = 0;
 
   constexpr RopePosition() = default;
-  constexpr RopePosition(std::int32_t position)  // the position of a text's token
+  constexpr RopePosition(std::int32_t position)  // NOLINT(google-explicit-constructor): a text's token has one
       : time(position), row(position), column(position) {}
   constexpr RopePosition(std::int32_t begin, std::int32_t grid_row, std::int32_t grid_column)
       : time(begin), row(begin + grid_row), column(begin + grid_column) {}

@@ -128,7 +128,7 @@ inline U8 u8_triple(U8 x) { return _mm512_add_epi8(x, _mm512_add_epi8(x, x)); }
 struct Bytes4 {
   const void* bytes;
 
-  operator __m512i() const {  // other levels have a U8 or an I16 for this
+  operator __m512i() const {  // NOLINT(google-explicit-constructor): a U8 or an I16 of other levels
     int32_t word;
     __builtin_memcpy(&word, bytes, 4);
     return _mm512_set1_epi32(word);
