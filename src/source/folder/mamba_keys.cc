@@ -189,44 +189,28 @@ Result<void> add_falcon_h1_keys(const FamilyKeys& keys) {
   return {};
 }
 
-Result<std::vector<RowFactor>> falcon_h1_row_factors(const JsonObject& config, std::string_view name) {
-  const auto number = [&](std::string_view member) -> Result<double> {
-    OCTAVO_TRY(const auto given, config.number_if(member));
-    return given.value_or(1);
-  };
-  const auto element = [&](std::string_view member, std::size_t i) -> Result<double> {
-    const TemplateList* list = config.find_list(member);
-    if (list == nullptr) return 1.0;
-    if (i < list->size()) {
-      if (const auto* real = std::get_if<double>(&(*list)[i])) return *real;
-      if (const auto* whole = std::get_if<std::int64_t>(&(*list)[i])) return static_cast<double>(*whole);
-    }
-    return fail("{}: expected a number at {}", config.place(member), i);
-  };
-  struct Whole {
-    std::string_view ending, member, other = {};
-  };
-  constexpr Whole kWhole[] = {
-      {"attn_q.weight", "attention_in_multiplier"}, {"attn_k.weight", "attention_in_multiplier", "key_multiplier"},
-      {"attn_v.weight", "attention_in_multiplier"}, {"attn_output.weight", "attention_out_multiplier"},
-      {"ssm_out.weight", "ssm_out_multiplier"},     {"token_embd.weight", "embedding_multiplier"}};
-  constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
-  for (const auto& [ending, member, other] : kWhole) {
-    if (!name.ends_with(ending)) continue;
-    OCTAVO_TRY(const double first, number(member));
-    OCTAVO_TRY(const double second, other.empty() ? Result<double>(1) : number(other));
-    return std::vector{RowFactor{kAll, static_cast<float>(first * second)}};
+namespace {
+
+/// A multiplier of Falcon-H1's config.json; 1 where it has none.
+Result<double> multiplier(const JsonObject& config, std::string_view member) {
+  OCTAVO_TRY(const auto given, config.number_if(member));
+  return given.value_or(1);
+}
+
+/// Entry `i` of a list of multipliers; 1 where config.json has none.
+Result<double> multiplier(const JsonObject& config, std::string_view member, std::size_t i) {
+  const TemplateList* list = config.find_list(member);
+  if (list == nullptr) return 1.0;
+  if (i < list->size()) {
+    if (const auto* real = std::get_if<double>(&(*list)[i])) return *real;
+    if (const auto* whole = std::get_if<std::int64_t>(&(*list)[i])) return static_cast<double>(*whole);
   }
-  if (name == "output.weight") {
-    OCTAVO_TRY(const double factor, number("lm_head_multiplier"));
-    return std::vector{RowFactor{kAll, static_cast<float>(factor)}};
-  }
-  if (name.ends_with("ffn_gate.weight") || name.ends_with("ffn_down.weight")) {
-    OCTAVO_TRY(const double factor, element("mlp_multipliers", name.ends_with("ffn_down.weight") ? 1 : 0));
-    return std::vector{RowFactor{kAll, static_cast<float>(factor)}};
-  }
-  if (!name.ends_with("ssm_in.weight")) return std::vector<RowFactor>();
-  OCTAVO_TRY(const double all, number("ssm_in_multiplier"));
+  return fail("{}: expected a number at {}", config.place(member), i);
+}
+
+/// The factors of the rows of ssm_in: gates, inputs, B, C and the steps of time.
+Result<std::vector<RowFactor>> factors_of_mamba_input(const JsonObject& config) {
+  OCTAVO_TRY(const double all, multiplier(config, "ssm_in_multiplier"));
   OCTAVO_TRY(const std::uint64_t groups, config.size("mamba_n_groups"));
   OCTAVO_TRY(const std::uint64_t state, config.size("mamba_d_state"));
   OCTAVO_TRY(const std::uint64_t heads, config.size("mamba_n_heads"));
@@ -235,10 +219,41 @@ Result<std::vector<RowFactor>> falcon_h1_row_factors(const JsonObject& config, s
   const std::uint64_t inner = given.value_or(heads * head.value_or(0)), states = groups * state;
   std::vector<RowFactor> factors;
   for (const std::uint64_t rows : {inner, inner, states, states, heads}) {
-    OCTAVO_TRY(const double part, element("ssm_multipliers", factors.size()));
+    OCTAVO_TRY(const double part, multiplier(config, "ssm_multipliers", factors.size()));
     factors.push_back({rows, static_cast<float>(all * part)});
   }
   return factors;
+}
+
+}  // namespace
+
+Result<std::vector<RowFactor>> falcon_h1_row_factors(const JsonObject& config, std::string_view name) {
+  struct Whole {
+    std::string_view ending, member, other = {};
+  };
+  constexpr Whole kWhole[] = {
+      {"attn_q.weight", "attention_in_multiplier"}, {"attn_k.weight", "attention_in_multiplier", "key_multiplier"},
+      {"attn_v.weight", "attention_in_multiplier"}, {"attn_output.weight", "attention_out_multiplier"},
+      {"ssm_out.weight", "ssm_out_multiplier"},     {"token_embd.weight", "embedding_multiplier"}};
+  const auto of_all_rows = [](double factor) {
+    return std::vector{RowFactor{std::numeric_limits<std::uint64_t>::max(), static_cast<float>(factor)}};
+  };
+  for (const auto& [ending, member, other] : kWhole) {
+    if (!name.ends_with(ending)) continue;
+    OCTAVO_TRY(const double first, multiplier(config, member));
+    OCTAVO_TRY(const double second, other.empty() ? Result<double>(1) : multiplier(config, other));
+    return of_all_rows(first * second);
+  }
+  if (name == "output.weight") {
+    OCTAVO_TRY(const double factor, multiplier(config, "lm_head_multiplier"));
+    return of_all_rows(factor);
+  }
+  if (name.ends_with("ffn_gate.weight") || name.ends_with("ffn_down.weight")) {
+    OCTAVO_TRY(const double factor, multiplier(config, "mlp_multipliers", name.ends_with("ffn_down.weight") ? 1 : 0));
+    return of_all_rows(factor);
+  }
+  if (name.ends_with("ssm_in.weight")) return factors_of_mamba_input(config);
+  return std::vector<RowFactor>();
 }
 
 }  // namespace octavo
