@@ -21,7 +21,7 @@ namespace octavo {
 namespace json = boost::json;
 using test::FakeText;
 
-inline const ServedModel kAnsweringModel{.id = "text", .fingerprint = "fp_1", .created = 1};
+inline const ServedModel kAnsweringModel{.id = "text", .fingerprint = "fp_1", .created = 1, .policy = {.seed = 7}};
 
 inline std::unique_ptr<AnswerWriter> new_writer(const Api& api, const CompletionCall& call, const ModelText& words) {
   return api.make_writer(

@@ -26,7 +26,7 @@ TEST_F(OpenAiResponse, AChatsBodyHasOpenAisShape) {
   EXPECT_TRUE(response_->done());
   EXPECT_EQ(
       without_timings(body()),
-      R"({"id":"chatcmpl-1","object":"chat.completion","created":1234,"model":"text","system_fingerprint":"fp_1","choices":[{"index":0,)"
+      R"({"id":"chatcmpl-1","object":"chat.completion","created":1234,"model":"text","system_fingerprint":"fp_1","seed":7,"choices":[{"index":0,)"
       R"("message":{"role":"assistant","content":"H","refusal":null},"logprobs":null,"finish_reason":"stop"}],)"
       R"("usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,)"
       R"("prompt_tokens_details":{"cached_tokens":4}}})");
@@ -38,7 +38,7 @@ TEST_F(OpenAiResponse, ACompletionsBodyHasOpenAisShape) {
   response_->on_event(last('i', "i", FinishReason::kLength));
   EXPECT_EQ(
       without_timings(body()),
-      R"({"id":"cmpl-1","object":"text_completion","created":1234,"model":"text","system_fingerprint":"fp_1","choices":[{"index":0,)"
+      R"({"id":"cmpl-1","object":"text_completion","created":1234,"model":"text","system_fingerprint":"fp_1","seed":7,"choices":[{"index":0,)"
       R"("text":"Hi","logprobs":null,"finish_reason":"length"}],)"
       R"("usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,)"
       R"("prompt_tokens_details":{"cached_tokens":4}}})");
@@ -91,15 +91,15 @@ TEST_F(OpenAiResponse, AChatsStreamBeginsWithTheRoleAndEndsWithAnEmptyDelta) {
   open_chat(R"(, "stream": true)");
   EXPECT_EQ(
       response_->on_event(token('H', "H")),
-      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
+      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","seed":7,"choices":)"
       R"([{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]})"
       "\n\n"
-      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
+      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","seed":7,"choices":)"
       R"([{"index":0,"delta":{"content":"H"},"logprobs":null,"finish_reason":null}]})"
       "\n\n");
   EXPECT_EQ(
       response_->on_event(last(FakeText::kEnd, "", FinishReason::kStop)),
-      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
+      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","seed":7,"choices":)"
       R"([{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"timings":{"cache_n":4,"prompt_n":6,"prompt_ms":0.000,)"
       R"("prompt_per_token_ms":0.000,"prompt_per_second":0.000,"predicted_n":2,"predicted_ms":0.000,)"
       R"("predicted_per_token_ms":0.000,"predicted_per_second":0.000}})"
@@ -127,7 +127,7 @@ TEST_F(OpenAiResponse, ProgressIsAnEventOfAChoiceThatSaysNothing) {
       .prompt_tokens = 7500, .cached_tokens = 1024, .computed_tokens = 4096, .seconds = 12.3456};
   EXPECT_EQ(
       response_->progress(0, progress),
-      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
+      R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","seed":7,"choices":)"
       R"([{"index":0,"delta":{},"logprobs":null,"finish_reason":null}],"usage":null,)"
       R"("prompt_progress":{"total":7500,"cache":1024,"processed":4096,"time_ms":12346}})"
       "\n\n");

@@ -122,7 +122,7 @@ TEST(ModelConfig, AnUnknownArchitectureIsNamedWithTheNearestKnownAndTheLineToBeg
   EXPECT_THAT(error_of({.arch = "rwkv7"}),
               HasSubstr("architecture 'rwkv7' is not supported; line 5 of docs/adding_a_model.md begins a new one; "
                         "supported are: llama, qwen2"));
-  EXPECT_THAT(error_of({.arch = "llama4"}), HasSubstr("'llama4' is not supported, the nearest known is llama; line 5"));
+  EXPECT_THAT(error_of({.arch = "llama5"}), HasSubstr("'llama5' is not supported, the nearest known is llama"));
 }
 
 TEST(ModelConfig, AVocabularyOnlyFileIsNoModel) {

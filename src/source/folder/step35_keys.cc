@@ -48,6 +48,7 @@ struct HeadCounts {
 
   std::vector<std::int32_t> of_layers(const std::vector<bool>& is_windowed) const {
     std::vector<std::int32_t> counts;
+    counts.reserve(is_windowed.size());
     for (const bool one : is_windowed) counts.push_back(static_cast<std::int32_t>(one ? windowed : global));
     return counts;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/stop_check.h"
 #include "source/folder/config_keys.h"
@@ -15,7 +16,7 @@ namespace {
 class TensorLister {
  public:
   TensorLister(const Family& family, TensorMaker maker, bool is_tied, std::uint64_t num_layers)
-      : family_(family), maker_(maker), is_tied_(is_tied), num_layers_(num_layers) {}
+      : family_(family), maker_(std::move(maker)), is_tied_(is_tied), num_layers_(num_layers) {}
 
   Result<void> add(const CheckpointTensor& tensor) {
     if (is_left_out(family_, tensor.stored->name, num_layers_)) return {};

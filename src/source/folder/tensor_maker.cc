@@ -398,6 +398,7 @@ Result<void> TensorMaker::add_keys_then_values(const CheckpointTensor& tensor, c
                                            RowsOfEach{.count = num_heads_, .used = plain_dim_, .step = step}));
   const std::uint64_t row_bytes = cols * element_bytes(type);
   std::vector<StoredSlice> slices;
+  slices.reserve(num_heads_);
   for (std::uint64_t head = 0; head < num_heads_; ++head)
     slices.push_back({tensor, (head * step + plain_dim_) * row_bytes, value_dim_ * row_bytes});
   std::string of_values = name;

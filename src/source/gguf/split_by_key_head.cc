@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "base/to_size.h"
@@ -110,17 +111,17 @@ Result<void> SplitByKeyHead::read(std::uint64_t offset, std::span<std::byte> out
 }
 
 void SplitByKeyHead::prefetch(std::uint64_t offset, std::uint64_t size) const {
-  static_cast<void>(for_stored(offset, size, [&](std::uint64_t at, std::uint64_t some) -> Result<void> {
+  std::ignore = for_stored(offset, size, [&](std::uint64_t at, std::uint64_t some) -> Result<void> {
     model_->prefetch(at, some);
     return {};
-  }));
+  });
 }
 
 void SplitByKeyHead::drop(std::uint64_t offset, std::uint64_t size) const {
-  static_cast<void>(for_stored(offset, size, [&](std::uint64_t at, std::uint64_t some) -> Result<void> {
+  std::ignore = for_stored(offset, size, [&](std::uint64_t at, std::uint64_t some) -> Result<void> {
     model_->drop(at, some);
     return {};
-  }));
+  });
 }
 
 }  // namespace octavo
