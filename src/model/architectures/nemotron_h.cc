@@ -55,6 +55,7 @@ Result<std::vector<int>> read_expert_widths(const ModelKeys& keys, const std::ve
   constexpr std::string_view kWidth = "expert_feed_forward_length";
   if (keys.has(kWidth)) return keys.sizes(kWidth, static_cast<int>(widths.size()), 0);
   std::vector<int> of_experts;
+  of_experts.reserve(widths.size());
   for (std::size_t i = 0; i < widths.size(); ++i) of_experts.push_back(widths[i] / std::max(chosen[i], 1));
   return of_experts;
 }
