@@ -18,10 +18,8 @@ constexpr std::int64_t kCostOfWeights = 4;
 
 /// The expert for every row as a feed-forward.
 DenseFfnSpec shared_spec(const ExpertsFfnSpec& spec) {
-  return {.width = spec.shared_width,
-          .activation = spec.activation,
-          .is_gated = spec.is_gated,
-          .limit = spec.shared_limit};
+  return {
+      .width = spec.shared_width, .activation = spec.activation, .is_gated = spec.is_gated, .limit = spec.shared_limit};
 }
 
 }  // namespace
