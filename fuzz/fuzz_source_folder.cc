@@ -107,7 +107,7 @@ std::string config_of(const Folder& folder) {
     "rms_norm_eps": 1e-6, "max_position_embeddings": 64, "sliding_window": 8, "layer_types": [")" +
          folder.layer + R"("],
     "rope_theta": 1e4, "rope_scaling": {"rope_type": "yarn", "factor": 2, "original_max_position_embeddings": 32},
-    "rope_parameters": {"full_attention": {"rope_theta": 1e6, "partial_rotary_factor": 0.25},
+    "rope_parameters": {"full_attention": {"rope_theta": 1e6, "partial_rotary_factor": 0.5},
       "sliding_attention": {"rope_theta": 1e4}}, "num_experts": 2, "num_local_experts": 2, "num_experts_per_tok": 1,
     "top_k_experts": 1, "enable_moe_block": true, "moe_intermediate_size": 3, "shared_expert_intermediate_size": 5,
     "global_head_dim": 8, "num_global_key_value_heads": 1, "num_kv_shared_layers": 0, "linear_num_key_heads": 2,
