@@ -1,4 +1,4 @@
-// What is known about a loaded model: its file, its words, its sizes, and the machine's part in it.
+// The facts about a loaded model: its file, its words, its sizes, and the machine's part in it.
 //
 // Plain values; any thread.
 #pragma once
@@ -24,7 +24,7 @@ struct EndToken {
   std::string source = {};  // the file's key for it, "chat template", or "its text" (a table of known end texts has it)
 };
 
-/// What lists of models show about a model's file. What is not known is empty or 0.
+/// The facts about a model's file that lists of models show. Unknown ones are empty or 0.
 struct ModelFile {
   std::string format = {};         // "gguf", or "safetensors"
   std::string weight_type = {};    // the mix that the file, or the option `quantize`, names (Q4_K_M); else the type of
@@ -36,13 +36,13 @@ struct ModelFile {
   int width = 0;                   // the width of an embedding
 };
 
-/// What a model's chat template reads about thinking.
+/// The names by which a model's chat template reads about thinking.
 struct ThinkingInfo {
   std::string name = {};  // the name, or the word in a system message, that turns it on and off; empty: there is none
   std::vector<std::string> efforts = {};  // the `reasoning_effort` levels that it takes; empty: it knows none
 };
 
-/// What is known about the model that was loaded.
+/// The facts about the model that was loaded.
 struct ModelInfo {
   std::string name;         // general.name, at most 256 bytes; the file's name where it has none
   std::string file_name;    // without folders

@@ -27,7 +27,7 @@ struct PromptPicture {
   std::shared_ptr<const PreparedPicture> picture = {};
 };
 
-/// What a model sees of pictures, and with which encoder.
+/// The encoder by which a model sees pictures, and the sizes in which it sees them.
 struct VisionInfo {
   std::string file_name = {};  // the encoder's file, without folders
   std::string family = {};     // the encoder's (clip.projector_type); empty: the model reads only texts

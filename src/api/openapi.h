@@ -13,7 +13,7 @@
 
 namespace octavo {
 
-/// What there is to say of a route.
+/// The description of a route.
 struct RouteText {
   std::string_view summary = {};
   ApiFields (*fields)() = nullptr;                     // the fields of its body; null: it takes none

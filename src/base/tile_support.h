@@ -17,7 +17,7 @@ namespace octavo {
 /// The first thing that is missing, or kUsable.
 enum class TileSupport : std::uint8_t { kUsable, kNoInstructions, kNoState, kNoPermission };
 
-/// What is missing, as the end of a sentence; empty for kUsable.
+/// The missing part, as the end of a sentence; empty for kUsable.
 constexpr std::string_view what_is_missing(TileSupport support) {
   switch (support) {
     case TileSupport::kUsable: break;

@@ -45,7 +45,7 @@ class ChatTokenizer {
   const ReasoningMarks* reasoning() const { return reasoning_ ? &*reasoning_ : nullptr; }
   /// The form of calls of tools in this model's answers; null: the model has no chat template.
   const ToolFormat* tool_format() const { return template_ ? template_->caps().format : nullptr; }
-  /// What the chat template reads of thinking; null: there is no template.
+  /// The names by which the chat template reads about thinking; null: there is no template.
   const ThinkingSwitch* thinking() const { return template_ ? &template_->thinking() : nullptr; }
   /// Whether tools are described in the system message, because the chat template has no place for them.
   bool describes_tools() const { return template_ && !template_->caps().takes_tools; }

@@ -57,7 +57,7 @@ void set_name(TemplateDict& names, std::string_view name, TemplateValue value) {
   names.emplace_back(name, std::move(value));
 }
 
-/// What the template's names say about thinking; the one that requests set goes before the others.
+/// Whether the template's names turn thinking on; the one that requests set goes before the others.
 std::optional<bool> thinking_in(const TemplateDict& names) {
   const TemplateValue* first = find_name(names, kThinkingName);
   std::optional<bool> said = first == nullptr ? std::nullopt : thinking_said_by(kThinkingName, *first);

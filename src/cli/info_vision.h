@@ -15,7 +15,7 @@ namespace octavo::cli {
 /// there is none.
 std::unique_ptr<const ModelSource> find_encoder(const std::filesystem::path& path, const ModelSource& model);
 
-/// What the encoder beside a model is, as lines after the model's, or as members of the model's JSON object. Errors:
+/// The facts about a model's encoder, as lines after the model's, or as members of the model's JSON object. Errors:
 /// those of print_vision_info().
 Result<void> print_vision_lines(const ModelSource& encoder, std::ostream& out);
 Result<boost::json::object> vision_to_json(const ModelSource& encoder);

@@ -13,8 +13,7 @@ namespace octavo {
 namespace {
 
 constexpr std::size_t kMaxPatternBytes = 1024;
-constexpr std::uint64_t kMaxRow = std::uint64_t{1}
-                                  << 24;  // the most weights of a row; real ones have some ten thousand
+constexpr std::uint64_t kMaxRow = std::uint64_t{1} << 24;  // weights of a row; real ones have some ten thousand
 
 /// The layer of a tensor; none for a tensor of no layer.
 std::optional<std::uint64_t> layer_of(std::string_view name) {

@@ -10,12 +10,6 @@
 namespace octavo {
 namespace {
 
-/// The largest of a size over the recurrent ones of these layers.
-template <class Size>
-int largest_of(const ModelConfig& config, LayerRange layers, const Size& size) {
-  return largest<DeltaSpec>(layers.within(std::span(config.layers)), size);
-}
-
 /// The weights of a layer that is one of these and has a delta net; nullptr: it has none.
 const DeltaWeights* weights_of(const ModelConfig& config, const Weights& weights, LayerRange layers, std::size_t i) {
   if (config.layers[i].delta() == nullptr || !layers.contains(static_cast<int>(i))) return nullptr;
@@ -44,9 +38,9 @@ DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, Snapsh
       context_(context),
       stream_(stream),
       layers_(config.layers.size()),
-      decay_(context.make_rows(largest_of(config, layers, &DeltaSpec::decay_rows))),
-      beta_(context.make_rows(largest_of(config, layers, &DeltaSpec::num_value_heads))),
-      gated_(context.make_rows(largest_of(config, layers, &DeltaSpec::value_width))) {
+      decay_(context.make_rows(largest<DeltaSpec>(config.layers, layers, &DeltaSpec::decay_rows))),
+      beta_(context.make_rows(largest<DeltaSpec>(config.layers, layers, &DeltaSpec::num_value_heads))),
+      gated_(context.make_rows(largest<DeltaSpec>(config.layers, layers, &DeltaSpec::value_width))) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const DeltaWeights* w = weights_of(config, weights, layers, i);
     if (w == nullptr) continue;
@@ -125,7 +119,7 @@ void DeltaMixer::run_rule(int index, const HeadRows& rows, float* piece) {
                                .gate_stride = gates_of(index),
                                .num_tokens = rows.num_rows,
                                .key_dim = spec.key_dim,
-                               .columns = std::min(kDeltaColumns, spec.value_dim - rows.column)},
+                               .columns = std::min(kStateColumns, spec.value_dim - rows.column)},
                               piece);
 }
 

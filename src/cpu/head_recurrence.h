@@ -71,7 +71,7 @@ class HeadRecurrence {
     AlignedBuffer<float> kept_gates = {};   // [kMaxDraftedRows, num_heads, 2]
   };
 
-  /// What a row of the convolution's results becomes before the states read it.
+  /// Finishes a row of the convolution's results before the states read it.
   virtual void finish_convolved(int /*layer*/, float* /*row*/) {}
   /// The pairs of numbers that a row's step of each head has, of the products.
   virtual void find_gates(int layer, std::int64_t row) = 0;

@@ -9,11 +9,6 @@
 namespace octavo {
 namespace {
 
-template <class Size>
-int largest_of(const ModelConfig& config, LayerRange layers, const Size& size) {
-  return largest<MambaSpec>(layers.within(std::span(config.layers)), size);
-}
-
 /// The weights of a layer that is one of these and has Mamba-2, alone or beside another mixer; nullptr: it has none.
 const MambaWeights* weights_of(const ModelConfig& config, const Weights& weights, LayerRange layers, std::size_t i) {
   if (config.layers[i].mamba() == nullptr || !layers.contains(static_cast<int>(i))) return nullptr;
@@ -42,8 +37,8 @@ MambaMixer::MambaMixer(const ModelConfig& config, const Weights& weights, Snapsh
       context_(context),
       stream_(stream),
       layers_(config.layers.size()),
-      steps_(context.make_rows(largest_of(config, layers, &MambaSpec::num_heads))),
-      gated_(context.make_rows(largest_of(config, layers, &MambaSpec::inner_width))) {
+      steps_(context.make_rows(largest<MambaSpec>(config.layers, layers, &MambaSpec::num_heads))),
+      gated_(context.make_rows(largest<MambaSpec>(config.layers, layers, &MambaSpec::inner_width))) {
   for (std::size_t i = 0; i < layers_.size(); ++i)
     if (const MambaWeights* w = weights_of(config, weights, layers, i))
       layers_[i] = {.spec = config.layers[i].mamba(), .weights = w};

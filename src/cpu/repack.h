@@ -39,7 +39,7 @@ struct RepackJob {
 /// Tells how many of all bytes of the file's matrices are done.
 using RepackProgress = std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)>;
 
-/// What happens to the file's pages in the page cache: they are kept for the next start, or dropped, because the panels
+/// The treatment of the file's pages in the page cache: they stay for the next start, or dropped, because the panels
 /// need the memory.
 enum class FilePages : std::uint8_t { kKept, kDropped };
 

@@ -13,10 +13,6 @@ namespace {
 /// Channels that are one thread's at a time: whole cache lines, and few enough that a token's are shared out.
 constexpr int kChannelsOfItem = 256;
 
-int largest_width(const ModelConfig& config, LayerRange layers) {
-  return largest<ShortConvSpec>(layers.within(std::span(config.layers)), &ShortConvSpec::width);
-}
-
 void multiply_rows(float* x, const float* y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) x[i] *= y[i];
 }
@@ -34,8 +30,9 @@ ShortConvMixer::ShortConvMixer(const ModelConfig& config, const Weights& weights
       snapshots_(snapshots),
       layers_(config.layers.size()),
       planned_(context.max_rows),
-      zeros_(AlignedBuffer<float>::zeroed(to_size(largest_width(config, layers)))),
-      inputs_(context.make_rows(largest_width(config, layers))),
+      zeros_(
+          AlignedBuffer<float>::zeroed(to_size(largest<ShortConvSpec>(config.layers, layers, &ShortConvSpec::width)))),
+      inputs_(context.make_rows(largest<ShortConvSpec>(config.layers, layers, &ShortConvSpec::width))),
       mixed_(inputs_.size()),
       in_gates_(inputs_.size()),
       gated_(inputs_.size()) {

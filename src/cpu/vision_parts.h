@@ -32,7 +32,7 @@ struct PatchPlace {
   int row = 0, column = 0;
 };
 
-/// What is kept of a picture while it is encoded. Rows are patches, token by token; the patches of a token are ordered
+/// The rows kept of a picture while it is encoded. They are patches, token by token; the patches of a token are ordered
 /// row by row.
 class VisionRows {
  public:

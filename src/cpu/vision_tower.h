@@ -22,7 +22,7 @@
 
 namespace octavo {
 
-/// What to load, and with what to compute. All references but the source's must outlive the tower.
+/// The encoder to load, and the means to compute it. All references but the source's must outlive the tower.
 struct VisionTowerRequest {
   const ModelSource& source;
   const KernelTable& kernels;

@@ -68,7 +68,7 @@ class Weights : public ModelTensors<CpuForm> {
   PanelScratch make_scratch(int num_threads) const;
 
  private:
-  /// What is loaded, and where it goes.
+  /// The source of what is loaded, and the place where it goes.
   struct Load;
 
   // Each gives a hash of what it loads.

@@ -170,9 +170,8 @@ using MergeTilesFn = void (*)(const TileMerge& merge);
 
 /// Columns of a recurrent state that lie together, [rows][kStateColumns]; zeros fill up a head's last columns.
 inline constexpr int kStateColumns = 32;
-inline constexpr int kDeltaColumns = kStateColumns;  // of a gated delta net
 
-/// Consecutive tokens of one head of a gated delta net, with up to kDeltaColumns columns of its state and of V.
+/// Consecutive tokens of one head of a gated delta net, with up to kStateColumns columns of its state and of V.
 struct DeltaColumns {
   const float* q;      // [num_tokens] of [key_dim], `stride` floats apart, like the two below
   const float* k;      // [num_tokens] of [key_dim]

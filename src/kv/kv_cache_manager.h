@@ -102,7 +102,7 @@ class KvCacheManager {
   /// number of tokens that it then has. CHECKs the id.
   std::int64_t revert(SequenceId id, std::int64_t most);
   bool is_published(const BlockHash& hash) const { return prefix_.is_published(hash); }
-  /// What the chains of its sequences are hashed with.
+  /// The hashing of the chains of its sequences.
   const BlockHashing& hashing() const { return prefix_.hashing(); }
   /// Sets the owner of the blocks that a sequence publishes from now on. CHECKs the id, as the next function does.
   void set_owner(SequenceId id, std::string_view owner);

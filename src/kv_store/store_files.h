@@ -27,7 +27,7 @@ class StoreFiles {
   StoreFiles& operator=(const StoreFiles&) = delete;
 
   KvStore::Found find(std::span<const BlockHash> chain, int known, int most) const;
-  /// What is left to write of a prefix: from block `first` on; nothing where all of it is stored.
+  /// The part of a prefix that is left to write: from block `first` on; nothing where all of it is stored.
   struct Plan {
     bool is_needed = false;
     int first = 0;

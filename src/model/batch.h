@@ -79,7 +79,7 @@ struct Batch {
 
   int num_rows() const { return static_cast<int>(tokens.size()); }
   int num_seqs() const { return static_cast<int>(kv_len.size()); }
-  /// What a row is a place of; nullptr: the row is a token.
+  /// The given vectors that a row is a place of; nullptr: the row is a token.
   const GivenVectors* given_at(std::int64_t row) const {
     const auto behind = std::ranges::upper_bound(given, row, {}, &GivenVectors::first_row);
     if (behind == given.begin()) return nullptr;

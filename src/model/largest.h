@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "kv/layer_range.h"
 #include "model/layer_spec.h"
 
 namespace octavo {
@@ -27,6 +28,12 @@ int largest(std::span<const LayerSpec> layers, const Size& size) {
     std::visit(look, layer.feed_forward);
   }
   return most;
+}
+
+/// The same of those layers of the model that are in `range`.
+template <class Spec, class Size>
+int largest(std::span<const LayerSpec> layers, LayerRange range, const Size& size) {
+  return largest<Spec>(range.within(layers), size);
 }
 
 /// The widest dense feed-forward, the expert for every row of a mixture among them.

@@ -145,7 +145,7 @@ struct AttentionSpec {
   int num_k_norms() const { return qk_norm_by_head ? num_kv_heads : 1; }
   /// Rows of the matrix of Q.
   int q_rows() const { return latent ? num_heads * latent->q_dim() : (gated_output ? 2 : 1) * q_width(); }
-  /// What the sums of values of all heads take.
+  /// The width of the sums of values of all heads.
   int attended_width() const { return num_heads * v_dim(); }
 
   /// Rows of the gate's own matrix.
@@ -292,8 +292,7 @@ struct ExpertsFfnSpec {
   Presence result_scales = Presence::kAbsent;  // a number for each expert, which multiplies its result
   float sum_scale = 1;                         // of the mixture's result and that of the expert for every row together
   float limit = 0, shared_limit = 0;           // as DenseFfnSpec, of experts and of the one for every row
-  bool weighs_inputs =
-      false;  // an expert's weight multiplies what it reads in place of its result (Meta, 2025: Llama 4)
+  bool weighs_inputs = false;  // an expert's weight multiplies its input in place of its result (Meta, 2025: Llama 4)
 };
 
 /// Stands for the mixer or the feed-forward of a layer that has none, and for which the file has no tensor.

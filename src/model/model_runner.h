@@ -76,9 +76,9 @@ class ModelRunner {
  public:
   virtual ~ModelRunner() = default;
 
-  /// What is known about the runner; it never changes.
+  /// The facts about the runner; they never change.
   virtual const RunnerInfo& info() const = 0;
-  /// What has failed for good, as a clause; then all batches are refused. Empty: nothing.
+  /// The failure that is final, as a clause; then all batches are refused. Empty: there is none.
   virtual std::string_view fault() const { return {}; }
 
   /// The memory of the room's blocks and snapshots; it stays where it is. Null: some of it lies on another device, or

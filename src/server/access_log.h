@@ -7,7 +7,7 @@
 
 namespace octavo::server {
 
-/// What is known of a request at its end. Counts below 0 and empty texts are left out.
+/// The facts about a request at its end. Counts below 0 and empty texts are left out.
 struct AccessRecord {
   std::string id = {}, key = {}, method = {}, path = {}, finish_reason = {}, prompt = {};
   std::string peer = {};                      // the address of the connection's other end

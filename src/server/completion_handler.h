@@ -64,7 +64,7 @@ class CompletionHandler {
   void append_running(std::vector<RunningAnswer>& running) const;
 
  private:
-  /// What is held besides what the writer holds.
+  /// The bytes held besides those that the writer holds.
   struct Unsent {
     std::size_t call_bytes = 0;     // the call's prompts, where the answer repeats them, and its warnings
     std::size_t written_bytes = 0;  // the part of a stream that is being written

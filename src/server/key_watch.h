@@ -20,7 +20,7 @@ class KeyWatch {
  public:
   static constexpr std::chrono::milliseconds kInterval{250};
 
-  /// What has changed since the last take().
+  /// The changes since the last take().
   struct News {
     std::optional<ApiKeys> keys = {};  // the file's keys, if they have changed
     std::string notice = {};           // for the operator; empty: there is none

@@ -44,7 +44,7 @@ class ModelUses {
   void forget_oldest(const Use& but_for) noexcept;
 
   std::map<std::string, Use> uses_;
-  /// What is left of clients that are no longer known one by one, as there were too many: when the last of those that
+  /// The rest of clients that are no longer known one by one, as there were too many: when the last of those that
   /// did not say used the model; until when the others want it, and when the last of these used it.
   std::optional<Clock::time_point> last_of_others_;
   Clock::time_point others_until_ = Clock::time_point::min();

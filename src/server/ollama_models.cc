@@ -43,7 +43,7 @@ json::object details(const ModelInfo& info) {
           {"quantization_level", info.file.weight_type}};
 }
 
-/// What both lists say of a model. A file that was never loaded has no known hash.
+/// The members that both lists have of a model. A file that was never loaded has no known hash.
 json::object entry(const ModelSlot& slot) {
   const ModelInfo* const info = slot.known();
   return {{"name", slot.id()},

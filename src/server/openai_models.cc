@@ -33,7 +33,7 @@ json::array aliases_of(const ModelSlot& slot) {
   return aliases;
 }
 
-/// What the model can be asked for, as kinds of routes, and llama.cpp's word for a model that sees.
+/// The abilities of the model, as kinds of routes, and llama.cpp's word for a model that sees.
 json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) {
   json::array capabilities;
   if (writes_text(info, policy)) capabilities.emplace_back("completion");
@@ -53,7 +53,7 @@ constexpr VocabularyKind kVocabularies[] = {{.name = "no_vocab", .number = 0}, {
                                             {.name = "t5", .number = 4},       {.name = "rwkv", .number = 5},
                                             {.name = "plamo2", .number = 6},   {.name = "gemma4", .number = 2}};
 
-/// What llama.cpp's server says of a model. Numbers that are not known are left out.
+/// The members that llama.cpp's server has of a model. Numbers that are not known are left out.
 json::object meta_of(const ModelInfo& info) {
   const ModelFile& file = info.file;
   json::object meta = {{"n_ctx", info.max_context}};

@@ -30,7 +30,7 @@ double kept_share(const RopeSpec& spec, Math math, std::size_t pair) {
   return spec.scaling.yarn->strength * (1 - std::clamp(slowed, 0.0, 1.0));
 }
 
-/// What a pair turns by. Interleaved sections take turns, in which time has what the others leave (Bai et al., 2025).
+/// The axis that a pair turns by. Interleaved sections take turns; time has what they leave (Bai et al., 2025).
 std::int32_t RopePosition::* axis_of(const RopeSpec& spec, int pair) {
   if (!spec.sections) return &RopePosition::time;
   const RopeSections& sections = *spec.sections;

@@ -32,7 +32,7 @@ class DeviceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What a stage has found in its last step. Sequences are numbered as in the batch, each is listed once, and the lists
+/// The findings of a stage in its last step. Sequences are numbered as in the batch, each is listed once, and the lists
 /// are valid until the next step.
 struct StageFindings {
   std::uint64_t expert_bytes = 0;                 // in mixtures of experts: the bytes of the weights that rows chose
@@ -91,7 +91,7 @@ class StageLoad {
   virtual std::unique_ptr<DeviceStage> finish() = 0;
 };
 
-/// What a stage is made from. All but the options outlive it; the list must live only until it is finished.
+/// The inputs that a stage is made from. All but the options outlive it; the list must live only until it is finished.
 struct StageParts {
   const ModelConfig& config;
   const WeightList& weights;

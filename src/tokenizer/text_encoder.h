@@ -32,7 +32,7 @@ namespace octavo {
 /// An algorithm that makes tokens of a word, or of a text that is not cut.
 using WordAlgorithm = std::variant<Bpe, Spm, CharacterBpe, WordPiece, Unigram>;
 
-/// What happens to a text of more tokens than allowed.
+/// The treatment of a text of more tokens than allowed.
 enum class TooMany : std::uint8_t {
   kRefuse,  // it is an error
   kStop,    // encoding stops after the first token too many, or later

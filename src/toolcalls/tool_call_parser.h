@@ -27,8 +27,8 @@ class ToolCallParser {
 
   enum class Channel : std::uint8_t { kContent, kReasoning };
 
-  /// What is sure of an answer that a constraint holds: what opens a call as the format writes it is one, or all of the
-  /// content is calls.
+  /// The sure facts about an answer that a constraint holds: a text that opens a call as the format writes it is one,
+  /// or all of the content is calls.
   enum class Sure : std::uint8_t { kNothing, kOpened, kAll };
 
   /// `first_only`: text behind the first call is left out.

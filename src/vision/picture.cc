@@ -47,7 +47,7 @@ Result<void> check_size(PictureSize size, const PictureLimits& limits) {
   return {};
 }
 
-/// What is known of a picture before a pixel is decoded.
+/// The facts about a picture before a pixel is decoded.
 struct CheckedPicture {
   FormatReader reader;
   StoredPicture stored;

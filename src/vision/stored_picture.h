@@ -12,7 +12,7 @@
 
 namespace octavo {
 
-/// What a picture's header says, before turning.
+/// The facts in a picture's header, before turning.
 struct StoredPicture {
   PictureSize size = {};
   int orientation = 1;  // the orientation that EXIF names, 1 to 8

@@ -67,12 +67,12 @@ class DeltaOfACard : public ::testing::TestWithParam<Bits> {
   /// Makes zeros of what fills up the last pieces of heads, which nobody reads.
   static void clear_padding(const DeltaSpec& spec, std::vector<float>& states) {
     const HeadStates shape = states_of(spec);
-    const int columns = spec.value_dim - (shape.num_pieces() - 1) * kDeltaColumns;  // of the last piece
+    const int columns = spec.value_dim - (shape.num_pieces() - 1) * kStateColumns;  // of the last piece
     for (int slot = 0; slot < kNumSlots; ++slot)
       for (int head = 0; head < spec.num_value_heads; ++head) {
         float* last = shape.piece(states.data() + to_size(slot) * state_floats(spec), head, shape.num_pieces() - 1);
         for (int i = 0; i < spec.key_dim; ++i)
-          std::fill_n(last + i * kDeltaColumns + columns, kDeltaColumns - columns, 0.0F);
+          std::fill_n(last + i * kStateColumns + columns, kStateColumns - columns, 0.0F);
       }
   }
   /// The states of all slots.
@@ -107,7 +107,7 @@ class DeltaOfACard : public ::testing::TestWithParam<Bits> {
   void run_rule(const DeltaSpec& spec, int first_row, int num_rows, int head, int index,
                 const std::vector<float>& gates, std::vector<float>& mixed, float* piece) const {
     float* rows = mixed.data() + to_size(first_row * spec.num_channels());
-    const int key_head = head % spec.num_key_heads, column = index * kDeltaColumns;
+    const int key_head = head % spec.num_key_heads, column = index * kStateColumns;
     kernels().delta_rule({.q = rows + key_head * spec.key_dim,
                           .k = rows + spec.key_width() + key_head * spec.key_dim,
                           .v = rows + 2 * spec.key_width() + head * spec.value_dim + column,
@@ -116,7 +116,7 @@ class DeltaOfACard : public ::testing::TestWithParam<Bits> {
                           .gate_stride = 2 * spec.num_value_heads,
                           .num_tokens = num_rows,
                           .key_dim = spec.key_dim,
-                          .columns = std::min(kDeltaColumns, spec.value_dim - column)},
+                          .columns = std::min(kStateColumns, spec.value_dim - column)},
                          piece);
   }
 

@@ -54,7 +54,7 @@ class Delta : public KernelTest {
     return tokens;
   }
   static std::vector<float> no_state(int key_dim) {
-    return std::vector<float>(static_cast<std::size_t>(key_dim) * kDeltaColumns);
+    return std::vector<float>(static_cast<std::size_t>(key_dim) * kStateColumns);
   }
 };
 OCTAVO_FOR_EACH_LEVEL(Delta);
@@ -71,10 +71,10 @@ TEST_P(Delta, RuleIsThatOfThePaper) {
       const double decay = tokens.gates[4 * t], beta = tokens.gates[4 * t + 1];
       for (int j = 0; j < columns; ++j) {
         double found = 0, out = 0;
-        for (int i = 0; i < key_dim; ++i) found += (expected[i * kDeltaColumns + j] *= decay) * row[key_dim + i];
+        for (int i = 0; i < key_dim; ++i) found += (expected[i * kStateColumns + j] *= decay) * row[key_dim + i];
         const double change = beta * (row[2 * key_dim + j] - found);
         for (int i = 0; i < key_dim; ++i)
-          out += (expected[i * kDeltaColumns + j] += row[key_dim + i] * change) * row[i];
+          out += (expected[i * kStateColumns + j] += row[key_dim + i] * change) * row[i];
         EXPECT_NEAR(tokens.rows[t * tokens.stride() + 2 * key_dim + j], out, 1e-4 * (1 + std::fabs(out)));
       }
     }

@@ -109,7 +109,7 @@ TEST_P(PortableBits, DeltaRule) {
   constexpr int kKeyDim = 66, kColumns = 27, kTokens = 9;
   std::vector<float> q = bells(kKeyDim * kTokens), k = q, v = bells(kColumns * kTokens), gates(2 * kTokens, 0.75F);
   for (float& value : k) value *= 0.125F;
-  std::vector<float> state(kKeyDim * kDeltaColumns), rows;
+  std::vector<float> state(kKeyDim * kStateColumns), rows;
   for (int t = 0; t < kTokens; ++t) {
     rows.insert(rows.end(), q.begin() + t * kKeyDim, q.begin() + (t + 1) * kKeyDim);
     rows.insert(rows.end(), k.begin() + t * kKeyDim, k.begin() + (t + 1) * kKeyDim);

@@ -46,7 +46,7 @@ using BlockHashKey = std::array<std::byte, 16>;
 /// Error: OpenSSL offers no SipHash.
 Result<BlockHasher> make_block_hasher(const std::optional<BlockHashKey>& key = {});
 
-/// What the chains of one memory have in common.
+/// The hasher, the origin and the block size that all chains of one memory share.
 struct BlockHashing {
   BlockHasher hasher = {};  // empty: nothing is hashed
   BlockHash origin = {};

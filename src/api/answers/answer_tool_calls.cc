@@ -3,7 +3,7 @@
 namespace octavo {
 namespace {
 
-/// Writes the members of a call behind its id.
+/// Writes the members of a call that come after its id.
 void write_called(bool is_custom, std::string_view name, std::string_view arguments, JsonWriter json) {
   const std::string_view kind = is_custom ? "custom" : "function";
   json.fields("type", kind).key(kind).object("name", name, is_custom ? "input" : "arguments", arguments);

@@ -6,7 +6,7 @@
 
 namespace octavo {
 
-/// Such as "2025-01-31T12:00:00.123Z".
+/// A time as ISO 8601 writes it, as in "2025-01-31T12:00:00.123Z".
 std::string iso_time(std::chrono::system_clock::time_point time);
 
 }  // namespace octavo

@@ -18,7 +18,7 @@ float told(float logprob) {
   return logprob > kUnlikely ? logprob : kUnlikely;
 }
 
-/// What a token adds to the text of the one before: at the start of a text, a word may lose its leading space.
+/// The text that a token adds after the one before: at the start of a text, a word may lose its leading space.
 std::string text_behind(TokenId previous, TokenId token, const ModelText& words) {
   if (previous < 0) return words.detokenize({&token, 1});
   const TokenId both[] = {previous, token};

@@ -1,6 +1,6 @@
 // How long an answer may get: limits of tokens as clients write them, and what the context leaves of them.
 //
-// An upper limit can always be kept: one beyond the context is cut to what is left behind the prompt, and a warning
+// An upper limit can always be kept: one beyond the context is cut to what is left after the prompt, and a warning
 // says so, since clients send the same limit to every model. Only a prompt, or a least number of tokens, can be refused
 // for want of room.
 //

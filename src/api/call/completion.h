@@ -69,7 +69,7 @@ struct ResponseCall;
 struct ToolCalling;
 struct VectorCall;
 
-/// What an answer needs to know of its prompt after the Request has gone to the engine.
+/// The facts about its prompt that an answer needs after the Request has gone to the engine.
 struct CallPrompt {
   TokenId last_token = -1;  // the answer's first token follows this one
   std::size_t num_tokens = 0;

@@ -14,7 +14,7 @@ namespace octavo {
 /// The single token that `text` becomes; nothing: it becomes several or none.
 std::optional<TokenId> token_of(std::string_view text, const ModelText& words);
 
-/// What hold_calls() guarantees of the answer's calls. `call` still has the request's own constraint, if there is one.
+/// The guarantees of hold_calls() for the answer's calls. `call` still has the request's own constraint, if any.
 ToolCallParser::Sure sure_of_calls(const AskedTools& asked, const ToolFormat& format, const CompletionCall& call);
 
 /// Sets CompletionCall::constraint where the choice demands calls, a tool is strict, the format's calls are always

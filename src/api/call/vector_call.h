@@ -44,7 +44,7 @@ class TextRows {
   std::vector<float> floats_ = {};
 };
 
-/// What is made of the texts.
+/// The kind of answer that is made of the texts.
 enum class VectorTask : std::uint8_t {
   kVectors,      // a vector of each text, or of each token
   kRanks,        // scores of documents for one query

@@ -24,7 +24,7 @@ Result<std::filesystem::path> resolve_model(const std::string& named, const Cont
                                             const std::stop_token& stop = {},
                                             hub::PullKind kind = hub::PullKind::kModel);
 
-/// What is fetched with a model that generates text: its encoder of pictures, too, unless the options exclude it or
+/// The files fetched with a model that generates text: its encoder of pictures, too, unless the options exclude it or
 /// name another.
 hub::PullKind model_to_talk_to(const EngineOptions& options);
 

@@ -193,7 +193,7 @@ class SimulationFinder {
     return own->stride != 0 && by == state + own->stride && own->more[index(texts)] != 0;
   }
 
-  /// What is reached from a state without reading.
+  /// The states that are reached from a state without reading.
   const Closure& closure(StateId state) {
     const auto [known, is_new] = closures_.try_emplace(state);
     if (!is_new) return known->second;

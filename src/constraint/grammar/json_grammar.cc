@@ -83,7 +83,7 @@ ExpressionId JsonGrammar::hex_digits(std::uint32_t count) {
   return grammar_.repeat(grammar_.set(one_of("0123456789abcdefABCDEF")), count, count);
 }
 
-/// What follows \u: a code unit by itself, or a pair of surrogates.
+/// The digits after \u: a code unit by itself, or a pair of surrogates.
 ExpressionId JsonGrammar::escaped_unit() {
   const ExpressionId d = grammar_.set(one_of("dD"));
   const ExpressionId below_d = grammar_.sequence({grammar_.set(one_of("0123456789abcABCefEF")), hex_digits(3)});

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = JsonTree::Kind;
 
-/// What a node is: a schema or a list of schemas; schemas by name; or a value that schemas speak of.
+/// The kind of a node: a schema or a list of schemas; schemas by name; or a value that schemas speak of.
 enum class Part : std::uint8_t { kSchema, kNamed, kValue };
 
 constexpr std::array<std::string_view, 4> kValues = {"const", "enum", "default", "examples"};

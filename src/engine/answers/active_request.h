@@ -42,7 +42,7 @@ struct ChoiceTimes {
 
 struct ActiveRequest;
 
-/// What a token that was appended makes of its answer.
+/// The effect of an appended token on its answer.
 struct AppendedToken {
   AnswerText::Piece shown = {};
   bool is_reasoning = false;
@@ -63,7 +63,7 @@ struct Choice {
   explicit Choice(const ModelTokenizer& words) : text(words) { top_logprobs.reserve(to_size(kMaxTopLogprobs)); }
   /// Turns this into an answer to the request, in the memory that it has. Its caller gives it a sequence of the cache.
   void begin(const ActiveRequest& request, int index);
-  /// What the prompt has learned since begin(), of a choice that began with the request.
+  /// Takes over what the prompt has learned since begin(), of a choice that began with the request.
   void take_over(const Sequence& prompt);
   /// All that depends on the answer's tokens moves on by the last one of the sequence.
   AppendedToken follow(const ActiveRequest& request, const ModelTokenizer& words);
@@ -152,7 +152,7 @@ struct ActiveRequest {
   std::string error = {};       // RequestStats::error
   std::vector<RequestEvent> resumed = {};  // of Request::resumed_tokens, until their choice begins
 
-  /// What the choice's token at `position` depends on, besides its logits.
+  /// The inputs of the draw of the choice's token at `position`, besides its logits.
   DrawContext draw_context(const Choice& choice, int position, std::span<const MaskWord> allowed) const {
     const bool may_end = position - choice.sequence.params.prompt_tokens >= endings.min_generated;
     return {.tokens = std::span(choice.sequence.tokens).first(to_size(position)),

@@ -67,7 +67,7 @@ Result<void> check_options(const EngineOptions& options) {
   return check_range("max_sequences", options.max_sequences, 1, kMaxStepTokens);
 }
 
-/// What callers are told of the model, as far as its file and its runner say.
+/// The facts about the model that callers are told, as far as its file and its runner say.
 ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const RunnerInfo& runner, IsaLevel isa,
                   const EngineOptions& options) {
   const std::string file_hash = hex_of(runner.content_hash.hash);

@@ -34,7 +34,7 @@ struct PictureFile {
   bool was_found = false;  // it was found, not named
 };
 
-/// What lies beside a model, or in its folder.
+/// The encoders of pictures beside a model, or in its folder.
 struct FoundPictures {
   /// The best that fits, if the model sees (EngineOptions::finds_mmproj).
   static FoundPictures find(const EngineOptions& options, const ModelSource& model);

@@ -35,7 +35,7 @@ struct Rank {
   friend auto operator<=>(const Rank&, const Rank&) = default;
 };
 
-/// What the scheduler's OwnerRanks count for an owner.
+/// The counts that the scheduler's OwnerRanks keep of an owner.
 struct OwnerCounts {
   int num_sequences = 0;
   int turns = 0;                  // scratch of DecodeTurns
@@ -58,7 +58,7 @@ struct SequenceParams {
   bool is_whole = false;             // all its tokens are computed in one step (RunnerInfo::is_encoder)
 };
 
-/// What the caller still has to get of the prompt's results.
+/// The prompt's results that the caller still has to get.
 struct SequencePending {
   PositionRange vector_rows = {};  // the positions of the prompt whose rows make its vector
   int prompt_logits_from = 0;      // the first prompt position whose logits are wanted; prompt_tokens: none

@@ -37,7 +37,7 @@ class StoredPrefixes final : public PrefixReads {
     Scheduler& scheduler;
     const CostModel& cost;
   };
-  /// What takes less than `min_compute_s` to compute again is not written. 0: everything is written, and read whatever
+  /// A prefix computed again in less than `min_compute_s` is not written. 0: everything is written, and read whatever
   /// that takes.
   StoredPrefixes(const Parts& parts, double min_compute_s);
   /// Ends all reads and writes.

@@ -22,7 +22,7 @@
 
 namespace octavo {
 
-/// What a model's file, and the options beside it, say about texts.
+/// The facts about texts in a model's file and in the options beside it.
 struct TextParts {
   ModelTokenizer words;
   ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to the KV memory's

@@ -16,14 +16,14 @@ OCTAVO_GPU_DEVICE int num_channels(const DeltaLayer& layer) {
   return 2 * key_width(layer) + layer.num_value_heads * layer.value_dim;
 }
 OCTAVO_GPU_DEVICE int num_pieces(const DeltaLayer& layer) {
-  return (layer.value_dim + kDeltaColumns - 1) / kDeltaColumns;
+  return (layer.value_dim + kStateColumns - 1) / kStateColumns;
 }
 OCTAVO_GPU_DEVICE float* state_of(const DeltaLayer& layer, const DeltaRange& range) {
   return layer.states + range.state_slot * layer.stride;
 }
 /// The convolution's inputs in a state, [taps - 1, channels].
 OCTAVO_GPU_DEVICE float* inputs_of(const DeltaLayer& layer, const DeltaRange& range) {
-  return state_of(layer, range) + (int64_t)layer.num_value_heads * num_pieces(layer) * layer.key_dim * kDeltaColumns;
+  return state_of(layer, range) + (int64_t)layer.num_value_heads * num_pieces(layer) * layer.key_dim * kStateColumns;
 }
 
 /// One channel of a row after the convolution.
@@ -82,28 +82,28 @@ struct DeltaBlock {
   const DeltaRuleArguments& a;
   const int lane = simt::lane(), part = simt::warp(), key_dim = a.layer.key_dim;
   const int head = simt::block_x() / num_pieces(a.layer);
-  const int column = simt::block_x() % num_pieces(a.layer) * kDeltaColumns + lane;  // the column of the head
-  float* const state = (float*)simt::shared();                                      // [key_dim][kDeltaColumns]
-  float* const k = state + key_dim * kDeltaColumns;                                 // [key_dim]
+  const int column = simt::block_x() % num_pieces(a.layer) * kStateColumns + lane;  // the column of the head
+  float* const state = (float*)simt::shared();                                      // [key_dim][kStateColumns]
+  float* const k = state + key_dim * kStateColumns;                                 // [key_dim]
   float* const q = k + key_dim;                                                     // [key_dim]
-  float* const found = q + key_dim;                                                 // [kDeltaParts][kDeltaColumns]
-  float* const out = found + kDeltaThreads;                                         // [kDeltaParts][kDeltaColumns]
+  float* const found = q + key_dim;                                                 // [kDeltaParts][kStateColumns]
+  float* const out = found + kDeltaThreads;                                         // [kDeltaParts][kStateColumns]
 
   OCTAVO_GPU_DEVICE explicit DeltaBlock(const DeltaRuleArguments& argument) : a(argument) {}
 
   OCTAVO_GPU_DEVICE void run() const {
     const DeltaRange range = a.layer.ranges[simt::block_y()];
-    float* const piece = state_of(a.layer, range) + (int64_t)simt::block_x() * key_dim * kDeltaColumns;
+    float* const piece = state_of(a.layer, range) + (int64_t)simt::block_x() * key_dim * kStateColumns;
     load(piece, range.begins != 0);
     for (int row = 0; row < range.num_known; ++row) advance(range.first_row + row);
-    for_rows([&](int i) { piece[i * kDeltaColumns + lane] = at(i); });
+    for_rows([&](int i) { piece[i * kStateColumns + lane] = at(i); });
     for (int row = 0; row < range.num_drafted; ++row) advance(range.first_row + range.num_known + row);
   }
 
  private:
   /// Copies the piece into shared memory, with all copies begun before any is awaited.
   OCTAVO_GPU_DEVICE void load(const float* piece, bool begins) const {
-    for (int i = 4 * simt::thread(); i < key_dim * kDeltaColumns; i += 4 * kDeltaThreads) {
+    for (int i = 4 * simt::thread(); i < key_dim * kStateColumns; i += 4 * kDeltaThreads) {
       if (begins) {
         for (int j = 0; j < 4; ++j) state[i + j] = 0.0F;
       } else {
@@ -122,7 +122,7 @@ struct DeltaBlock {
     if (part == 0)
       for (int i = whole; i < key_dim; ++i) visit(i);
   }
-  OCTAVO_GPU_DEVICE float& at(int i) const { return state[i * kDeltaColumns + lane]; }
+  OCTAVO_GPU_DEVICE float& at(int i) const { return state[i * kStateColumns + lane]; }
   OCTAVO_GPU_DEVICE float sum_of_parts(const float* parts) const {
     return simt::add(simt::add(parts[lane], parts[32 + lane]), simt::add(parts[64 + lane], parts[96 + lane]));
   }
@@ -142,7 +142,7 @@ struct DeltaBlock {
     simt::sync_block();
     float sum = 0.0F;
     for_rows([&](int i) { sum = simt::fma(at(i), k[i], sum); });
-    found[part * kDeltaColumns + lane] = sum;
+    found[part * kStateColumns + lane] = sum;
     simt::sync_block();
     const float change = simt::mul(beta, simt::sub(value, simt::mul(decay, sum_of_parts(found))));
     sum = 0.0F;
@@ -151,7 +151,7 @@ struct DeltaBlock {
       at(i) = next;
       sum = simt::fma(next, q[i], sum);
     });
-    out[part * kDeltaColumns + lane] = sum;
+    out[part * kStateColumns + lane] = sum;
     simt::sync_block();  // all threads have read V, K and Q
     if (part == 0 && column < a.layer.value_dim) v[column] = sum_of_parts(out);
   }

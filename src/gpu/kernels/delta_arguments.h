@@ -56,7 +56,7 @@ struct DeltaRuleArguments {
   const float* gates;  // [rows, num_value_heads, 2]
 };
 constexpr int delta_rule_shared(int key_dim) {
-  return (key_dim * (kDeltaColumns + 2) + 2 * kDeltaThreads) * (int)sizeof(float);
+  return (key_dim * (kStateColumns + 2) + 2 * kDeltaThreads) * (int)sizeof(float);
 }
 
 /// Writes the convolution's last inputs into the state, and inputs and gates of drafted rows to where they are kept.

@@ -42,7 +42,7 @@ struct ActsOfSlice {
   }
 };
 
-/// What a slice adds to the sums of two rows of the panel and C rows of activations.
+/// The terms that a slice adds to the sums of two rows of the panel and C rows of activations.
 template <class F, int C>
 struct Additions {
   static constexpr int kBlocks = baton_cols(F::kType) / kActBlock, kSteps = kBlocks / F::kScaledBlocks;

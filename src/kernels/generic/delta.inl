@@ -43,7 +43,7 @@ inline void delta_token(const DeltaColumns& d, int64_t token, int column, float*
   for_strip_rows(d.key_dim, [&](int i, int part) {
     const F32 ki = f32_set(k[i]);
     for (int j = 0; j < kStripVectors; ++j)
-      found[j][part] = f32_fma(f32_load(state + i * kDeltaColumns + j * kLanes), ki, found[j][part]);
+      found[j][part] = f32_fma(f32_load(state + i * kStateColumns + j * kLanes), ki, found[j][part]);
   });
   float* v = d.v + token * d.stride + column;
   for (int j = 0; j < kStripVectors; ++j) {
@@ -53,7 +53,7 @@ inline void delta_token(const DeltaColumns& d, int64_t token, int column, float*
   for_strip_rows(d.key_dim, [&](int i, int part) {
     const F32 ki = f32_set(k[i]), qi = f32_set(q[i]);
     for (int j = 0; j < kStripVectors; ++j) {
-      float* at = state + i * kDeltaColumns + j * kLanes;
+      float* at = state + i * kStateColumns + j * kLanes;
       const F32 next = f32_fma(ki, change[j], f32_mul(decay, f32_load(at)));
       f32_store(at, next);
       out[j][part] = f32_fma(next, qi, out[j][part]);

@@ -8,12 +8,9 @@ namespace octavo {
 Result<void> read_bailingmoe2(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_attention_layer(keys, config));
   layer.attention()->qk_norm = Presence::kRequired;
-  OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
   OCTAVO_TRY_VOID(keys.size("expert_gating_func"));  // no default fits
   constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kOptional};
-  OCTAVO_TRY(ExpertsFfnSpec experts, read_routed_experts(keys, width, kRouter, SumsToOne::kByKey));
-  OCTAVO_TRY_VOID(read_shared_expert(keys, experts));
-  layer.feed_forward = experts;
+  OCTAVO_TRY(layer.feed_forward, read_experts_and_shared(keys, kRouter, SumsToOne::kByKey));
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   OCTAVO_TRY_VOID(read_leading_dense_layers(keys, config));
   take_no_factors_of_feed_forwards(config);

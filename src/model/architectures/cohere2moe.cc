@@ -10,10 +10,8 @@ namespace {
 constexpr float kMeanOfTwo = 0.5F;
 
 Result<ExpertsFfnSpec> read_mixture(const ModelKeys& keys) {
-  OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
   constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid};
-  OCTAVO_TRY(ExpertsFfnSpec experts, read_routed_experts(keys, width, kRouter, SumsToOne::kByKey));
-  OCTAVO_TRY_VOID(read_shared_expert(keys, experts));
+  OCTAVO_TRY(ExpertsFfnSpec experts, read_experts_and_shared(keys, kRouter, SumsToOne::kByKey));
   if (experts.shared_width > 0) experts.sum_scale = kMeanOfTwo;
   return experts;
 }

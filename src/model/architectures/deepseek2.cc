@@ -28,12 +28,9 @@ Result<void> read_deepseek2(const ModelKeys& keys, ModelConfig& config) {
     layer.feed_forward = dense;
     OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   } else {
-    OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
     RouterSpec router{.choice_bias = Presence::kOptional};
     OCTAVO_TRY(router.gate, gate_without_key(keys, config));
-    OCTAVO_TRY(ExpertsFfnSpec experts, read_routed_experts(keys, width, router, SumsToOne::kByKey));
-    OCTAVO_TRY_VOID(read_shared_expert(keys, experts));
-    layer.feed_forward = experts;
+    OCTAVO_TRY(layer.feed_forward, read_experts_and_shared(keys, router, SumsToOne::kByKey));
     OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
     OCTAVO_TRY_VOID(read_leading_dense_layers(keys, config));
   }

@@ -9,11 +9,8 @@ Result<void> read_ernie4_5_moe(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_attention_layer(keys, config));
   layer.attention()->rope.layout = RopeLayout::kNeighbours;
   layer.attention()->output_bias = Presence::kOptional;
-  OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
   constexpr RouterSpec kRouter{.choice_bias = Presence::kOptional};
-  OCTAVO_TRY(ExpertsFfnSpec experts, read_routed_experts(keys, width, kRouter, SumsToOne::kAlways));
-  OCTAVO_TRY_VOID(read_shared_expert(keys, experts));
-  layer.feed_forward = experts;
+  OCTAVO_TRY(layer.feed_forward, read_experts_and_shared(keys, kRouter, SumsToOne::kAlways));
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   OCTAVO_TRY_VOID(read_leading_dense_layers(keys, config));
   OCTAVO_TRY(const int step, keys.size_or("interleave_moe_layer_step", 1));

@@ -134,6 +134,13 @@ Result<void> read_shared_expert(const ModelKeys& keys, ExpertsFfnSpec& experts) 
   return {};
 }
 
+Result<ExpertsFfnSpec> read_experts_and_shared(const ModelKeys& keys, const RouterSpec& family, SumsToOne sums_to_one) {
+  OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
+  OCTAVO_TRY(ExpertsFfnSpec experts, read_routed_experts(keys, width, family, sums_to_one));
+  OCTAVO_TRY_VOID(read_shared_expert(keys, experts));
+  return experts;
+}
+
 Result<void> read_leading_dense_layers(const ModelKeys& keys, ModelConfig& config) {
   constexpr std::string_view kLeading = "leading_dense_block_count";
   OCTAVO_TRY(const int count, keys.has(kLeading) ? keys.count(kLeading, config.num_layers()) : Result<int>(0));

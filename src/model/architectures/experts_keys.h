@@ -33,6 +33,9 @@ Result<ExpertsFfnSpec> read_routed_experts(const ModelKeys& keys, int width, int
 /// The expert for every row, without a gate: of its own width, or of so many experts' together. None: the file names
 /// neither.
 Result<void> read_shared_expert(const ModelKeys& keys, ExpertsFfnSpec& experts);
+/// The mixture and its expert for every row, of a family whose experts have the width that expert_feed_forward_length
+/// gives.
+Result<ExpertsFfnSpec> read_experts_and_shared(const ModelKeys& keys, const RouterSpec& family, SumsToOne sums_to_one);
 
 /// The layers of a mixture that have a dense feed-forward in its place.
 Result<void> make_dense(const ModelKeys& keys, const std::function<bool(int layer)>& is_dense, ModelConfig& config);

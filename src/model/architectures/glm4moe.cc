@@ -11,11 +11,8 @@ Result<void> read_glm4moe(const ModelKeys& keys, ModelConfig& config) {
   layer.attention()->qk_norm = Presence::kOptional;
   layer.ffn_norm_is_post_attention = true;
   OCTAVO_TRY_VOID(read_rope_sections(keys, false, layer.attention()->rope));
-  OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
   constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kOptional};
-  OCTAVO_TRY(ExpertsFfnSpec experts, read_routed_experts(keys, width, kRouter, SumsToOne::kByKey));
-  OCTAVO_TRY_VOID(read_shared_expert(keys, experts));
-  layer.feed_forward = experts;
+  OCTAVO_TRY(layer.feed_forward, read_experts_and_shared(keys, kRouter, SumsToOne::kByKey));
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   OCTAVO_TRY_VOID(read_leading_dense_layers(keys, config));
   take_no_factors_of_feed_forwards(config);

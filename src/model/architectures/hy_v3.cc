@@ -10,17 +10,15 @@ namespace octavo {
 Result<void> read_hy_v3(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_attention_layer(keys, config));
   layer.attention()->qk_norm = Presence::kRequired;
-  OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
   constexpr RouterSpec kRouter{
       .gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kOptional, .choice_bias_is_bare = true};
-  OCTAVO_TRY(ExpertsFfnSpec experts, read_routed_experts(keys, width, kRouter, SumsToOne::kByKey));
-  OCTAVO_TRY_VOID(read_shared_expert(keys, experts));
-  layer.feed_forward = experts;
+  OCTAVO_TRY(layer.feed_forward, read_experts_and_shared(keys, kRouter, SumsToOne::kByKey));
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   for (int i = 0; i < config.num_layers(); ++i) {
     auto& of_layer = std::get<ExpertsFfnSpec>(config.layers[to_size(i)].feed_forward);
     const bool has_shared = has_layer_tensor(keys, i, tensor_names::kGateOfSharedExpert);
-    if (of_layer.shared_width == 0 && has_shared) of_layer.shared_width = width;  // as wide as another, without a key
+    if (of_layer.shared_width == 0 && has_shared)
+      of_layer.shared_width = of_layer.width;  // as wide as another, without a key
   }
   return make_dense(keys, [&](int index) { return !has_layer_tensor(keys, index, tensor_names::kRouter); }, config);
 }

@@ -16,19 +16,12 @@ OutputGate gate_of(const ModelKeys& keys, int layer, const AttentionSpec& attent
   return {.function = GateFunction::kSoftplus, .is_of_heads = !is_of_elements};
 }
 
-Result<ExpertsFfnSpec> read_mixture(const ModelKeys& keys) {
-  OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
-  constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kRequired};
-  OCTAVO_TRY(ExpertsFfnSpec experts, read_routed_experts(keys, width, kRouter, SumsToOne::kByKey));
-  OCTAVO_TRY_VOID(read_shared_expert(keys, experts));
-  return experts;
-}
-
 }  // namespace
 
 Result<void> read_laguna(const ModelKeys& keys, ModelConfig& config) {
   LayerSpec layer;
-  OCTAVO_TRY(layer.feed_forward, read_mixture(keys));
+  constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kRequired};
+  OCTAVO_TRY(layer.feed_forward, read_experts_and_shared(keys, kRouter, SumsToOne::kByKey));
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   const int num_layers = config.num_layers();
   OCTAVO_TRY(const std::vector<int> heads, keys.sizes("attention.head_count", num_layers));

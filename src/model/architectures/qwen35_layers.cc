@@ -48,7 +48,7 @@ Result<std::vector<bool>> read_recurrent_layers(const ModelKeys& keys, int num_l
   return is_recurrent;
 }
 
-/// What a layer of attention has in all of these models.
+/// Sets the properties of attention that all of these models have.
 void finish(LayerSpec& layer) {
   layer.attention()->qk_norm = Presence::kRequired;
   layer.attention()->gated_output = true;

@@ -33,12 +33,8 @@ Result<void> read_attentions(const ModelKeys& keys, ModelConfig& config) {
       OCTAVO_TRY_VOID(rotate_half(keys, attention));
     } else {
       attention.window = window;
+      OCTAVO_TRY(attention.rope, read_windowed_rope(keys, attention));
       attention.rope.factors = Presence::kAbsent;
-      OCTAVO_TRY(attention.rope.base, keys.positive_or("rope.freq_base_swa", attention.rope.base));
-      const bool has_own = keys.has("rope.dimension_count_swa");
-      OCTAVO_TRY(
-          attention.rope.num_rotated,
-          read_num_rotated(keys, has_own ? "rope.dimension_count_swa" : "rope.dimension_count", attention.head_dim));
     }
     config.layers[i].mixer = attention;
   }
@@ -60,10 +56,8 @@ Result<std::vector<float>> read_limits(const ModelKeys& keys, std::string_view s
 Result<void> read_step35(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY_VOID(read_equal_layers(keys, {}, config));
   OCTAVO_TRY_VOID(read_attentions(keys, config));
-  OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
   constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kOptional};
-  OCTAVO_TRY(ExpertsFfnSpec experts, read_routed_experts(keys, width, kRouter, SumsToOne::kByKey));
-  OCTAVO_TRY_VOID(read_shared_expert(keys, experts));
+  OCTAVO_TRY(ExpertsFfnSpec experts, read_experts_and_shared(keys, kRouter, SumsToOne::kByKey));
   OCTAVO_TRY(const std::vector<float> limits, read_limits(keys, "swiglu_clamp_exp", config.num_layers()));
   OCTAVO_TRY(const std::vector<float> shared, read_limits(keys, "swiglu_clamp_shexp", config.num_layers()));
   for (std::size_t i = 0; i < config.layers.size(); ++i) {

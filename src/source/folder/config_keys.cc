@@ -71,6 +71,18 @@ Result<void> require_text(const FamilyKeys& keys, std::string_view name,
   return fail("{} is {}, expected {}", keys.config.place(name), quote(found), *supported.begin());
 }
 
+Result<void> require_number(const FamilyKeys& keys, std::string_view name, double supported) {
+  OCTAVO_TRY(const auto found, keys.config.number_if(name));
+  if (found.value_or(supported) == supported) return {};
+  return fail("{} is {}, expected {}: this is not supported", keys.config.place(name), *found, supported);
+}
+
+Result<std::uint64_t> number_of_layers(const JsonObject& config, std::string_view name) {
+  OCTAVO_TRY(const std::uint64_t count, config.size(name));
+  if (count <= kMostLayers) return count;
+  return fail("{} is {}, expected at most {}", config.place(name), count, kMostLayers);
+}
+
 Result<std::uint64_t> check_head_length(const JsonObject& config, std::string_view name, std::uint64_t length) {
   if (length <= kLongestHead) return length;
   return fail("{}: found heads of {} dimensions, expected at most {}", config.place(name), length, kLongestHead);

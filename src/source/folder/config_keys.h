@@ -49,6 +49,8 @@ struct MixtureNames {
   std::string_view num_experts, num_chosen, width;
 };
 Result<void> add_mixture_keys(const FamilyKeys& keys, const MixtureNames& names);
+/// The values of expert_gating_func.
+inline constexpr std::uint64_t kSoftmaxRouter = 1, kSigmoidRouter = 2;
 /// The member that counts the experts, which transformers 5 saves as num_local_experts where 4 had num_experts.
 std::string_view name_of_experts(const JsonObject& config);
 
@@ -56,6 +58,7 @@ std::string_view name_of_experts(const JsonObject& config);
 Result<void> require_flag(const FamilyKeys& keys, std::string_view name, bool supported);
 Result<void> require_text(const FamilyKeys& keys, std::string_view name,
                           std::initializer_list<std::string_view> supported);
+Result<void> require_number(const FamilyKeys& keys, std::string_view name, double supported);
 
 /// The layer_types, one for each layer; empty: there are none. Error: an unknown kind, or another number of them.
 Result<std::vector<std::string_view>> layer_kinds(const JsonObject& config,
@@ -65,6 +68,9 @@ Result<void> check_kinds_of_layers(const FamilyKeys& keys, std::uint64_t period)
 
 inline constexpr std::uint64_t kMostModelSize = std::uint64_t{1} << 24;     // of anything that config.json counts
 inline constexpr std::uint64_t kMostLayers = 4096, kLongestHead = 1 << 16;  // a head's length is in dimensions
+
+/// The number of layers, at most kMostLayers.
+Result<std::uint64_t> number_of_layers(const JsonObject& config, std::string_view name = "num_hidden_layers");
 
 /// A head's length that a member gives. Error: it is above kLongestHead.
 Result<std::uint64_t> check_head_length(const JsonObject& config, std::string_view name, std::uint64_t length);

@@ -224,26 +224,23 @@ constexpr TensorName kTransposedExpertsNames[] = {
     {"mlp.experts.gate_up_proj", "ffn_gate_exps.weight", TensorForm::kGateThenUpOfEither},
     {"mlp.experts.down_proj", "ffn_down_exps.weight", TensorForm::kDownOfEither},
 };
-constexpr TensorName kLatentNames[] = {
+constexpr TensorName kLowRankNames[] = {
     {"self_attn.q_a_proj", "attn_q_a"},
     {"self_attn.q_a_layernorm", "attn_q_a_norm"},
     {"self_attn.q_b_proj", "attn_q_b"},
     {"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
     {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+};
+constexpr TensorName kDeepSeekNames[] = {
     {"self_attn.kv_b_proj.weight", "attn_k_b.weight", TensorForm::kKeysThenValues},
     {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
     {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
     {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
     {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
 };
-constexpr TensorName kMiniCpm3Names[] = {
-    {"self_attn.q_a_proj", "attn_q_a"},
-    {"self_attn.q_a_layernorm", "attn_q_a_norm"},
-    {"self_attn.q_b_proj", "attn_q_b"},
-    {"self_attn.kv_a_proj_with_mqa", "attn_kv_a_mqa"},
-    {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
-    {"self_attn.kv_b_proj", "attn_kv_b"},
-};
+constexpr auto kLatentNames = rows_of_both(kLowRankNames, kDeepSeekNames);
+constexpr TensorName kMiniCpm3OwnNames[] = {{"self_attn.kv_b_proj", "attn_kv_b"}};
+constexpr auto kMiniCpm3Names = rows_of_both(kLowRankNames, kMiniCpm3OwnNames);
 constexpr Family kDeepSeekV3 = {.model = "DeepseekV3ForCausalLM",
                                 .architecture = "deepseek2",
                                 .add_keys = add_deepseek_v3_keys,

@@ -4,6 +4,8 @@
 // Names, orders of rows and values are those that llama.cpp's convert_hf_to_gguf.py writes.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,6 +68,14 @@ struct TensorName {
   TensorForm form = TensorForm::kRows;
 };
 
+/// The rows of both tables, for families that share some of their names.
+template <std::size_t A, std::size_t B>
+constexpr std::array<TensorName, A + B> rows_of_both(const TensorName (&a)[A], const TensorName (&b)[B]) {
+  std::array<TensorName, A + B> rows;
+  std::ranges::copy(b, std::ranges::copy(a, rows.begin()).out);
+  return rows;
+}
+
 /// A vector that GGUF has and the checkpoint has not.
 struct MadeVector {
   std::string name;
@@ -86,7 +96,7 @@ struct Family {
   Result<std::vector<float>> (*rope_factors)(const JsonObject& config, Math math) = nullptr;
   /// Vectors that follow from config.json; nullptr: none.
   Result<std::vector<MadeVector>> (*made_vectors)(const JsonObject& config) = nullptr;
-  /// What config.json multiplies the rows of a tensor of GGUF's name by; empty: nothing. nullptr: nothing at all.
+  /// The factors by which config.json multiplies the rows of a tensor of GGUF's name; empty, or nullptr: none.
   Result<std::vector<RowFactor>> (*row_factors)(const JsonObject& config, std::string_view name) = nullptr;
   /// Tensors of one number in each layer, which GGUF has as keys.
   std::span<const TensorName> layer_numbers = {};

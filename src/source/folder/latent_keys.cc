@@ -7,10 +7,9 @@
 namespace octavo {
 namespace {
 
-constexpr std::uint64_t kSoftmax = 1, kSigmoid = 2;  // of expert_gating_func
-constexpr double kRopeBase = 10000;                  // of MiniCPM 3, where config.json does not say
+constexpr double kRopeBase = 10000;  // of MiniCPM 3, where config.json does not say
 
-/// What a head of Q has, what of it is rotated, and what a head's values have.
+/// The lengths of the latent, of the plain and the rotated part of a head of Q, and of a head's values.
 struct LatentDims {
   std::uint64_t rank = 0, plain = 0, rotated = 0, value = 0;
 };
@@ -77,7 +76,7 @@ Result<void> add_router(const FamilyKeys& keys, std::uint64_t gate, bool is_norm
   if (keys.config.has("scoring_func")) {
     OCTAVO_TRY_VOID(require_text(keys, "scoring_func", {"sigmoid", "softmax"}));
     OCTAVO_TRY(const std::string_view name, keys.config.text("scoring_func"));
-    gate = name == "sigmoid" ? kSigmoid : kSoftmax;
+    gate = name == "sigmoid" ? kSigmoidRouter : kSoftmaxRouter;
   }
   keys.out.add_u32(keys.key("expert_gating_func"), gate);
   OCTAVO_TRY(const bool sums_to_one, keys.config.flag_or("norm_topk_prob", is_normed));
@@ -104,27 +103,21 @@ Result<void> add_deepseek_keys(const FamilyKeys& keys, std::uint64_t gate, bool 
   return add_router(keys, gate, is_normed);
 }
 
-Result<void> require_number(const FamilyKeys& keys, std::string_view name, double expected) {
-  OCTAVO_TRY(const auto found, keys.config.number_if(name));
-  if (found.value_or(expected) == expected) return {};
-  return fail("{} is {}, expected {}: no key of GGUF's says it", keys.config.place(name), *found, expected);
-}
-
 }  // namespace
 
 // V2 judges a group by its best expert alone, and no key says so.
 Result<void> add_deepseek_v2_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(require_text(keys, "topk_method", {"greedy"}));
-  return add_deepseek_keys(keys, kSoftmax, false);
+  return add_deepseek_keys(keys, kSoftmaxRouter, false);
 }
 
 Result<void> add_deepseek_v3_keys(const FamilyKeys& keys) {
-  OCTAVO_TRY_VOID(add_deepseek_keys(keys, kSigmoid, true));
+  OCTAVO_TRY_VOID(add_deepseek_keys(keys, kSigmoidRouter, true));
   return add_groups(keys);
 }
 
 Result<void> add_mistral4_keys(const FamilyKeys& keys) {
-  OCTAVO_TRY_VOID(add_deepseek_keys(keys, kSoftmax, true));
+  OCTAVO_TRY_VOID(add_deepseek_keys(keys, kSoftmaxRouter, true));
   OCTAVO_TRY_VOID(add_groups(keys));
   OCTAVO_TRY(const auto rope, rope_object(keys.config));
   if (!rope) return {};

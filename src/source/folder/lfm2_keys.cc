@@ -60,7 +60,7 @@ Result<void> require_rotation(const JsonObject& config, std::string_view kind, s
               divisor.value_or(1), expected);
 }
 
-/// What both have but the rotation and the width of the feed-forward. `attends`: of each layer.
+/// The keys that both have but for the rotation and the width of the feed-forward. `attends`: of each layer.
 Result<void> add_lfm_keys(const FamilyKeys& keys, const std::vector<bool>& attends) {
   OCTAVO_TRY_VOID(add_sizes(keys));
   OCTAVO_TRY_VOID(add_context(keys));

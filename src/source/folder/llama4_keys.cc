@@ -11,13 +11,6 @@ constexpr std::uint64_t kGlobalLayerEvery = 4, kChunk = 8192, kFloorScale = 8192
 constexpr double kScale = 0.1;
 constexpr std::string_view kPositions = "no_rope_layers";  // 1 for layers that know positions, 0 for the others
 
-Result<std::uint64_t> number_of_layers(const JsonObject& config) {
-  constexpr std::string_view kLayers = "num_hidden_layers";
-  OCTAVO_TRY(const std::uint64_t count, config.size(kLayers));
-  if (count <= kMostLayers) return count;
-  return fail("{} is {}, expected at most {}", config.place(kLayers), count, kMostLayers);
-}
-
 /// The layers that see chunks, which are those that know positions: by a list, or all but each n-th.
 Result<std::vector<bool>> chunked_layers(const JsonObject& config, std::uint64_t num_layers) {
   OCTAVO_TRY(const auto given, config.size_if("no_rope_layer_interval"));

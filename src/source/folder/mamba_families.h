@@ -6,7 +6,7 @@
 
 namespace octavo {
 
-inline constexpr TensorName kGraniteHybridNames[] = {
+inline constexpr TensorName kMambaNames[] = {
     {"mamba.in_proj", "ssm_in"},
     {"mamba.conv1d.weight", "ssm_conv1d.weight", TensorForm::kShortConvolution},
     {"mamba.conv1d.bias", "ssm_conv1d.bias"},
@@ -15,6 +15,9 @@ inline constexpr TensorName kGraniteHybridNames[] = {
     {"mamba.D", "ssm_d", TensorForm::kColumn},
     {"mamba.norm.weight", "ssm_norm.weight", TensorForm::kGroupNorm},
     {"mamba.out_proj", "ssm_out"},
+};
+
+inline constexpr TensorName kGraniteHybridOwnNames[] = {
     {"shared_mlp.input_linear.weight", "ffn_gate_shexp.weight", TensorForm::kGateThenUpRows},
     {"shared_mlp.output_linear.weight", "ffn_down_shexp.weight", TensorForm::kDownRows},
     // with experts, under the names of the hub and of transformers 5
@@ -25,25 +28,19 @@ inline constexpr TensorName kGraniteHybridNames[] = {
     {"block_sparse_moe.experts.gate_up_proj", "ffn_gate_exps.weight", TensorForm::kGateThenUp},
     {"block_sparse_moe.experts.down_proj", "ffn_down_exps.weight"},
 };
+inline constexpr auto kGraniteHybridNames = rows_of_both(kMambaNames, kGraniteHybridOwnNames);
 inline constexpr Family kGraniteHybrid = {.model = "GraniteMoeHybridForCausalLM",
                                           .architecture = "granitehybrid",
                                           .add_keys = add_granitehybrid_keys,
                                           .own_names = kGraniteHybridNames,
                                           .pairs_neighbours = true};
-inline constexpr TensorName kFalconNames[] = {
-    {"mamba.in_proj", "ssm_in"},
-    {"mamba.conv1d.weight", "ssm_conv1d.weight", TensorForm::kShortConvolution},
-    {"mamba.conv1d.bias", "ssm_conv1d.bias"},
-    {"mamba.dt_bias", "ssm_dt.bias"},
-    {"mamba.A_log", "ssm_a", TensorForm::kDecayColumn},
-    {"mamba.D", "ssm_d", TensorForm::kColumn},
-    {"mamba.norm.weight", "ssm_norm.weight", TensorForm::kGroupNorm},
-    {"mamba.out_proj", "ssm_out"},
+inline constexpr TensorName kFalconOwnNames[] = {
     {"feed_forward.gate_proj", "ffn_gate"},
     {"feed_forward.up_proj", "ffn_up"},
     {"feed_forward.down_proj", "ffn_down"},
     {"pre_ff_layernorm.weight", "ffn_norm"},
 };
+inline constexpr auto kFalconNames = rows_of_both(kMambaNames, kFalconOwnNames);
 inline constexpr TensorName kFalconWholeNames[] = {{"model.final_layernorm.weight", "output_norm.weight"}};
 inline constexpr Family kFalconH1 = {.model = "FalconH1ForCausalLM",
                                      .architecture = "falcon-h1",

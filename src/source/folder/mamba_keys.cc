@@ -76,15 +76,12 @@ Result<std::vector<Part>> parts_of_layers(const JsonObject& config) {
 }
 
 Result<void> add_nemotron_mixture(const FamilyKeys& keys) {
-  constexpr std::uint64_t kSigmoid = 2;  // of expert_gating_func
-  constexpr SizeName kSizes[] = {{"n_routed_experts", "expert_count"},
-                                 {"num_experts_per_tok", "expert_used_count"},
-                                 {"moe_intermediate_size", "expert_feed_forward_length"},
-                                 {"moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length"}};
-  OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
+  constexpr SizeName kShared[] = {{"moe_shared_expert_intermediate_size", "expert_shared_feed_forward_length"}};
+  OCTAVO_TRY_VOID(add_mixture_keys(keys, {"n_routed_experts", "num_experts_per_tok", "moe_intermediate_size"}));
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kShared));
   OCTAVO_TRY(const auto latent, keys.config.size_if("moe_latent_size"));
   if (latent) return fail("{} is {}, expected none", keys.config.place("moe_latent_size"), *latent);
-  keys.out.add_u32(keys.key("expert_gating_func"), kSigmoid);
+  keys.out.add_u32(keys.key("expert_gating_func"), kSigmoidRouter);
   OCTAVO_TRY(const bool is_normed, keys.config.flag_or("norm_topk_prob", true));
   keys.out.add_flag(keys.key("expert_weights_norm"), is_normed);
   OCTAVO_TRY(const auto scale, keys.config.number_if("routed_scaling_factor"));

@@ -12,9 +12,7 @@ constexpr std::uint64_t kGlobalLayerEvery = 4;  // counted from the last layer, 
 constexpr double kPostNormEpsilon = 1e-8, kQueryScale = 3.87;
 
 Result<void> add_pattern(const FamilyKeys& keys) {
-  OCTAVO_TRY(const std::uint64_t layers, keys.config.size("num_hidden_layers"));
-  if (layers > kMostLayers)
-    return fail("{} is {}, expected at most {}", keys.config.place("num_hidden_layers"), layers, kMostLayers);
+  OCTAVO_TRY(const std::uint64_t layers, number_of_layers(keys.config));
   OCTAVO_TRY(const auto kinds, layer_kinds(keys.config, {"full_attention", "sliding_attention"}));
   std::vector<bool> is_windowed;
   is_windowed.reserve(layers);

@@ -10,12 +10,11 @@ namespace octavo {
 namespace {
 
 constexpr double kRotatedByGlm = 0.5, kRotatedByLing = 0.5;  // of a head, where config.json does not say
-constexpr std::uint64_t kSigmoid = 2;                        // of expert_gating_func
 constexpr std::string_view kWidth = "moe_intermediate_size";
 
 /// A router by sigmoids: members by which weights have the sum 1, and that multiply them.
 Result<void> add_sigmoid_router(const FamilyKeys& keys, std::string_view norm, std::string_view scale) {
-  keys.out.add_u32(keys.key("expert_gating_func"), kSigmoid);
+  keys.out.add_u32(keys.key("expert_gating_func"), kSigmoidRouter);
   OCTAVO_TRY(const bool is_normed, keys.config.flag_or(norm, true));
   keys.out.add_flag(keys.key("expert_weights_norm"), is_normed);
   OCTAVO_TRY(const double factor, keys.config.number(scale));
@@ -106,12 +105,6 @@ Result<void> add_heads_by_layer(const FamilyKeys& keys) {
   return {};
 }
 
-Result<void> require_number(const JsonObject& config, std::string_view name, double supported) {
-  OCTAVO_TRY(const auto found, config.number_if(name));
-  if (found.value_or(supported) == supported) return {};
-  return fail("{} is {}, expected {}: this is not supported", config.place(name), *found, supported);
-}
-
 Result<void> add_shared_width_of(const FamilyKeys& keys, std::string_view name) {
   const SizeName width[] = {{name, "expert_shared_feed_forward_length"}};
   return add_named_sizes(keys, width);
@@ -180,7 +173,7 @@ Result<void> add_laguna_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_windows(keys));
   for (const std::string_view name : {"moe_apply_router_weight_on_input", "swa_attention_sink_enabled"})
     OCTAVO_TRY_VOID(require_flag(keys, name, false));
-  OCTAVO_TRY_VOID(require_number(keys.config, "moe_router_logit_softcapping", 0));
+  OCTAVO_TRY_VOID(require_number(keys, "moe_router_logit_softcapping", 0));
   OCTAVO_TRY_VOID(add_mixture_keys(keys, {name_of_experts(keys.config), "num_experts_per_tok", kWidth}));
   OCTAVO_TRY_VOID(add_shared_width_of(keys, "shared_expert_intermediate_size"));
   OCTAVO_TRY_VOID(add_leading_dense_layers(keys, "first_k_dense_replace"));
@@ -200,7 +193,7 @@ Result<void> add_cohere2moe_keys(const FamilyKeys& keys) {
   keys.out.add_f32(keys.key("logit_scale"), scale);
   OCTAVO_TRY_VOID(require_text(keys, "expert_selection_fn", {"sigmoid"}));
   OCTAVO_TRY_VOID(require_text(keys, "shared_expert_combination_strategy", {"average"}));
-  OCTAVO_TRY_VOID(require_number(keys.config, "prefix_dense_sliding_window_pattern", 1));
+  OCTAVO_TRY_VOID(require_number(keys, "prefix_dense_sliding_window_pattern", 1));
   OCTAVO_TRY_VOID(add_mixture_keys(keys, {name_of_experts(keys.config), "num_experts_per_tok", kExpertWidth}));
   OCTAVO_TRY(const std::uint64_t width, keys.config.size(kExpertWidth));
   OCTAVO_TRY(const auto dense, keys.config.size_if(kDense));
@@ -208,7 +201,7 @@ Result<void> add_cohere2moe_keys(const FamilyKeys& keys) {
   OCTAVO_TRY(const auto shared, keys.config.size_if(kShared));
   OCTAVO_TRY_VOID(add_shared_width(keys, shared.value_or(0), kExpertWidth));
   OCTAVO_TRY_VOID(add_leading_dense_layers(keys, "first_k_dense_replace"));
-  keys.out.add_u32(keys.key("expert_gating_func"), kSigmoid);
+  keys.out.add_u32(keys.key("expert_gating_func"), kSigmoidRouter);
   OCTAVO_TRY(const bool is_normed, keys.config.flag_or("norm_topk_prob", true));
   keys.out.add_flag(keys.key("expert_weights_norm"), is_normed);
   return {};

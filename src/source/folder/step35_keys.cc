@@ -27,9 +27,7 @@ Result<std::span<const TemplateValue>> of_layers(const JsonObject& config, std::
 }
 
 Result<std::vector<bool>> windowed_layers(const JsonObject& config) {
-  OCTAVO_TRY(const std::uint64_t num_layers, config.size("num_hidden_layers"));
-  if (num_layers > kMostLayers)
-    return fail("{} is {}, expected at most {}", config.place("num_hidden_layers"), num_layers, kMostLayers);
+  OCTAVO_TRY(const std::uint64_t num_layers, number_of_layers(config));
   OCTAVO_TRY(const auto kinds, of_layers(config, kKinds, num_layers));
   std::vector<bool> is_windowed;
   for (const TemplateValue& kind : kinds) {

@@ -17,7 +17,7 @@
 
 namespace octavo {
 
-/// What an encoder's keys are made from.
+/// The inputs of an encoder's keys.
 struct TowerKeys {
   JsonObject vision;                     // vision_config
   JsonObject language;                   // the config of the language model

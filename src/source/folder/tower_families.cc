@@ -65,12 +65,6 @@ Result<void> check_qwen3vl(const JsonObject& vision) {
   return {};
 }
 
-Result<std::uint64_t> num_layers_of(const JsonObject& vision) {
-  OCTAVO_TRY(const std::uint64_t count, vision.size("depth"));
-  if (count <= kMostLayers) return count;
-  return fail("{} is {}, expected at most {}", vision.place("depth"), count, kMostLayers);
-}
-
 /// Adds the side in pixels of the square of learned positions.
 Result<void> add_image_size(const TowerKeys& keys) {
   constexpr std::string_view kPositions = "num_position_embeddings";
@@ -145,7 +139,7 @@ Result<void> add_qwen3vl_tower(const TowerKeys& keys) {
   keys.out.add_f32(vision_key("attention.layer_norm_epsilon"), kEpsilon);
   keys.out.add_flag("clip.use_gelu", true);
   OCTAVO_TRY(const std::vector<std::uint64_t> mergers, deepstack_layers(keys.vision));
-  OCTAVO_TRY(const std::uint64_t num_layers, num_layers_of(keys.vision));
+  OCTAVO_TRY(const std::uint64_t num_layers, number_of_layers(keys.vision, "depth"));
   std::vector<bool> flags(num_layers);
   for (const std::uint64_t layer : mergers) flags[layer] = true;
   keys.out.add_flags(vision_key("is_deepstack_layers"), flags);
@@ -186,7 +180,7 @@ Result<std::vector<std::uint64_t>> deepstack_layers(const JsonObject& vision) {
   std::vector<std::uint64_t> layers;
   const TemplateList* list = vision.find_list(kDeepstackIndexes);
   if (list == nullptr) return layers;
-  OCTAVO_TRY(const std::uint64_t num_layers, num_layers_of(vision));
+  OCTAVO_TRY(const std::uint64_t num_layers, number_of_layers(vision, "depth"));
   for (const TemplateValue& element : *list) {
     const auto* layer = std::get_if<std::int64_t>(&element);
     if (layer == nullptr || *layer < 0 || static_cast<std::uint64_t>(*layer) >= num_layers ||

@@ -10,10 +10,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxWordsBytes = std::uint64_t{256}
-                                         << 20;  // of tokenizer.json; real ones have some thirty million
-constexpr std::uint64_t kMaxTextBytes = std::uint64_t{4} << 20;  // the most bytes of the other files
-constexpr std::size_t kMaxValues = std::size_t{1} << 18;         // the most values of the other JSON files
+constexpr std::uint64_t kMaxWordsBytes = std::uint64_t{256} << 20;  // of tokenizer.json; real ones have 30 million
+constexpr std::uint64_t kMaxTextBytes = std::uint64_t{4} << 20;     // the most bytes of the other files
+constexpr std::size_t kMaxValues = std::size_t{1} << 18;            // the most values of the other JSON files
 
 Result<std::optional<std::string>> read_if_there(const fs::path& path, std::uint64_t most) {
   std::error_code ignored;

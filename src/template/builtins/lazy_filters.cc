@@ -14,7 +14,7 @@ namespace octavo::jinja {
 
 namespace {
 
-/// What an iterator goes over. It is found when the first item is asked for, as in Python's generators.
+/// The value to go over. Its iterator is found when the first item is asked for, as in Python's generators.
 struct Source {
   Value value;
   Iterator* iterator = nullptr;

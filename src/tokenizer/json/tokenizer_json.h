@@ -26,7 +26,7 @@ struct JsonCut {
   CutStage how;
 };
 
-/// What normalizer, pre_tokenizer, decoder and post_processor say.
+/// The steps that normalizer, pre_tokenizer, decoder and post_processor name.
 struct TokenizerJsonPipeline {
   std::vector<TextStep> normalizer{};
   std::vector<TextStep> word_steps{};  // the steps of pre_tokenizer before its first cut

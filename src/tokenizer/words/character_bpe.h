@@ -16,7 +16,7 @@
 
 namespace octavo {
 
-/// What becomes of characters that are no token.
+/// The treatment of characters that are no token.
 struct UnknownCharacters {
   enum class Become : std::uint8_t {
     kBytes,       // each byte becomes its token
