@@ -86,7 +86,7 @@ void run_type(DType type, const Options& options, const KernelTable& kernels, Th
   const int most = *std::ranges::max_element(options.rows);
   AlignedBuffer<float> x(static_cast<std::size_t>(most) * static_cast<std::size_t>(options.cols));
   AlignedBuffer<float> y(static_cast<std::size_t>(most) * static_cast<std::size_t>(options.outputs));
-  QuantizedRows int8(most, options.cols, kernels.tile_rows);
+  QuantizedRows int8(most, options.cols, kernels);
   PanelScratch scratch;  // the matrices are packed
   std::mt19937 random(2);
   std::normal_distribution<float> normal;

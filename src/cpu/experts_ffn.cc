@@ -63,7 +63,7 @@ ExpertsFfn::ExpertsFfn(int width, const Room& room, ComputeContext& context, Res
     return wanted ? AlignedBuffer<float>(to_size(slots) * to_size(cols)) : AlignedBuffer<float>();
   };
   const auto int8 = [&](bool wanted, int cols) {
-    return wanted ? QuantizedRows(slots, cols, context.kernels.tile_rows) : QuantizedRows();
+    return wanted ? QuantizedRows(slots, cols, context.kernels) : QuantizedRows();
   };
   pieces_.reserve(to_size(room.experts + 2 * kPiecesOfAThread * threads + 1));
   inputs_ = floats(room.inputs, width);

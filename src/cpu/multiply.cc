@@ -11,15 +11,18 @@ namespace {
 
 // Activations that meet a panel before the next rows do stay in the second-level cache, which has room for so many.
 constexpr std::int64_t kRowBlockBytes = std::int64_t{256} << 10;
+// Processors with matrix tiles have at least twice the cache, and unpack weights once for all rows of a call.
+constexpr std::int64_t kJoinedRowBlockBytes = std::int64_t{512} << 10;
 // But weights that few rows meet are read again for the next ones: long rows come from the third level instead.
 constexpr std::int64_t kMinRowBlock = 64;
 
 /// Rows of such a block of `rows`: whole row tiles, of which blocks have about as many each.
-std::int64_t row_block(std::int64_t rows, std::int64_t cols, int tile_rows) {
+std::int64_t row_block(std::int64_t rows, std::int64_t cols, const KernelTable& kernels) {
   const std::int64_t row_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(act_row_bytes(cols)));
-  const std::int64_t most = std::max(kMinRowBlock, kRowBlockBytes / row_bytes);
+  const std::int64_t bytes = kernels.joined_rows > 0 ? kJoinedRowBlockBytes : kRowBlockBytes;
+  const std::int64_t most = std::max(kMinRowBlock, bytes / row_bytes), whole_rows = kernels.whole_rows();
   const std::int64_t blocks = (rows + most - 1) / most;
-  return (rows + blocks * tile_rows - 1) / (blocks * tile_rows) * tile_rows;
+  return (rows + blocks * whole_rows - 1) / (blocks * whole_rows) * whole_rows;
 }
 
 // Each part reads all weights: with so many rows a byte in four cycles of a core, which memory gives many of them.
@@ -38,9 +41,9 @@ struct RowParts {
   std::int64_t count, rows_of_each, rows;
 
   /// `packed`: weights that lie in the file are packed as they are read, once for all rows.
-  RowParts(bool packed, int all_rows, int tile_rows, const ThreadPool& pool)
+  RowParts(bool packed, int all_rows, int whole_rows, const ThreadPool& pool)
       : count(packed ? std::clamp(all_rows / kMinPartRows, 1, pool.num_threads()) : 1),
-        rows_of_each((all_rows + count * tile_rows - 1) / (count * tile_rows) * tile_rows),
+        rows_of_each((all_rows + count * whole_rows - 1) / (count * whole_rows) * whole_rows),
         rows(all_rows) {}
 };
 
@@ -69,7 +72,7 @@ std::size_t panels_of_a_piece(std::int64_t total, int rows, const ThreadPool& po
 void multiply_part(const Product& product, const ActivationRows& x, const ProductPart& part, const KernelTable& kernels,
                    PanelScratch& scratch, int worker) {
   const WeightMatrix& w = *product.weight;
-  const std::int64_t block = row_block(part.row_end - part.row, x.cols, kernels.tile_rows);
+  const std::int64_t block = row_block(part.row_end - part.row, x.cols, kernels);
   const MatmulFn matmul = kernels.matmul[dtype_index(w.type)];
   scratch.for_ranges(w, part.begin, part.end, worker, [&](const PackedMatrix& range, std::int64_t first_panel) {
     float* y = product.y + first_panel * kPanelRows;
@@ -86,7 +89,7 @@ void multiply(std::span<const Product> products, const ActivationRows& x, int ro
   for (const Product& p : products) total += num_panels(p.weight->rows);
   const std::size_t grain = panels_of_a_piece(total, rows, pool);
   const bool packed = std::ranges::all_of(products, [](const Product& p) { return p.weight->panels != nullptr; });
-  for_parts(total, grain, RowParts(packed, rows, kernels.tile_rows, pool), pool,
+  for_parts(total, grain, RowParts(packed, rows, kernels.whole_rows(), pool), pool,
             [&](std::int64_t begin, std::int64_t end, std::int64_t first_row, std::int64_t row_end, int worker) {
               for (const Product& p : products) {  // begin and end count from its first panel
                 const std::int64_t panels = num_panels(p.weight->rows);
@@ -205,7 +208,7 @@ class GatedPart {
 
 void multiply_gated_part(const GatedProduct& product, const ActivationRows& x, int rows, const ProductPart& part,
                          const KernelTable& kernels, PanelScratch& scratch, int worker, std::span<float> floats) {
-  const std::int64_t block = row_block(part.row_end - part.row, x.cols, kernels.tile_rows);
+  const std::int64_t block = row_block(part.row_end - part.row, x.cols, kernels);
   const std::int64_t stride = std::max(1, kRowsOfOneGate / rows);
   const GatedPart gated(product, x, kernels, scratch, worker, floats, rows);
   for (std::int64_t row = part.row; row < part.row_end; row += block)
@@ -219,7 +222,7 @@ void multiply_gated(const GatedProduct& product, const ActivationRows& x, int ro
   const std::size_t grain = (panels_of_a_piece(4 * total, rows, pool) + 3) / 4;
   const std::size_t part_floats = floats.size() / to_size(pool.num_threads());
   const bool packed = product.gate->panels != nullptr && (product.up == nullptr || product.up->panels != nullptr);
-  for_parts(total, grain, RowParts(packed, rows, kernels.tile_rows, pool), pool,
+  for_parts(total, grain, RowParts(packed, rows, kernels.whole_rows(), pool), pool,
             [&](std::int64_t begin, std::int64_t end, std::int64_t row, std::int64_t row_end, int worker) {
               const auto own = floats.subspan(to_size(worker) * part_floats, part_floats);
               multiply_gated_part(product, x, rows, {begin, end, row, row_end}, kernels, scratch, worker, own);

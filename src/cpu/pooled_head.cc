@@ -20,7 +20,7 @@ PooledHead::PooledHead(const ModelConfig& config, const Weights& weights, Comput
       context_(context),
       hidden_(to_size(widest(config, weights.head))),
       result_(hidden_.size()),
-      int8_(1, widest(config, weights.head), context.kernels.tile_rows) {}
+      int8_(1, widest(config, weights.head), context.kernels) {}
 
 std::span<const float> PooledHead::vector_of(std::span<const float> pooled) {
   if (!is_present(weights_.vector)) return pooled;

@@ -47,11 +47,21 @@ static inline constexpr RowTile tile_of_row(int64_t row, int64_t rows, int tile_
   return {first, (int)(rows - first)};
 }
 
+/// Rows whose bytes lie side by side a second time where a level multiplies them on matrix tiles
+/// (KernelTable::joined_rows): the whole sixteens of a matrix of rows, as [rows / 16][cols / 32][16][32].
+inline constexpr int kJoinedRows = 16;
+
 /// The place of a row: its own part of each ActTile<rows> from `tile` on.
 struct ActPlace {
   uint8_t* tile;
   int rows, row;
+  int8_t* joined = nullptr;  // the row's part of its first [16][32], if it has one
 };
+/// The place of a row's bytes in such joined rows; null: the row is one of the last, which are not joined.
+static inline constexpr int8_t* joined_place(int8_t* joined, int64_t cols, int64_t row, int64_t rows) {
+  const int64_t first = row / kJoinedRows * kJoinedRows;
+  return first + kJoinedRows <= rows ? joined + first * cols + (row - first) * kActBlock : nullptr;
+}
 static inline constexpr ActPlace act_place(uint8_t* tiles, int64_t cols, int64_t row, int64_t rows, int tile_rows) {
   const RowTile tile = tile_of_row(row, rows, tile_rows);
   return {tiles + (size_t)tile.first * act_row_bytes(cols), tile.rows, (int)(row - tile.first)};

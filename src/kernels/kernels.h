@@ -17,8 +17,9 @@ namespace octavo {
 /// Rows of activations: floats for plain float weights, and their int8 form for quantized ones.
 struct ActivationRows {
   int64_t cols;
-  const float* x;        // [rows][cols]
-  const uint8_t* tiles;  // int8 form (kernels/act_tiles.h)
+  const float* x;                  // [rows][cols]
+  const uint8_t* tiles;            // int8 form (kernels/act_tiles.h)
+  const int8_t* joined = nullptr;  // the bytes of the int8 form side by side, where the level reads them
 };
 
 /// The form in which products read activations.
@@ -215,6 +216,8 @@ struct KernelTable {
 
   /// The rows of a row tile: 4 or 8.
   int tile_rows;
+  /// kJoinedRows where the quantizers below write rows side by side, too, for products that read them; else 0.
+  int joined_rows;
   /// The int8 form of x[0 .. n), n a multiple of 32.
   void (*quantize_row)(const float* x, int64_t n, const ActPlace& out);
   /// The int8 form of 32 columns for `count` rows of a row tile, x + r * stride, from the row of `out` on.
@@ -265,6 +268,8 @@ struct KernelTable {
   int64_t (*probe_int8)(int64_t rounds, const int8_t* operands, int32_t* result);
   int64_t (*probe_float)(int64_t rounds, const int8_t* operands, float* result);
 
+  /// The number of which the rows of calls should be multiples, so that no kernel has a rest.
+  int whole_rows() const { return joined_rows > tile_rows ? joined_rows : tile_rows; }
   /// The form in which products with weights of `type` read activations.
   ActivationForm activation_form(DType type) const { return activation_forms[type_index(type)]; }
 };

@@ -49,7 +49,7 @@ class GatedProductOf : public testing::TestWithParam<IsaLevel> {
     std::normal_distribution<float> normal;
     x_.resize(static_cast<std::size_t>(rows * kCols));
     for (float& v : x_) v = normal(random);
-    int8_ = QuantizedRows(rows, kCols, kernels.tile_rows);
+    int8_ = QuantizedRows(rows, kCols, kernels);
     for (std::int64_t row = 0; row < rows; ++row)
       kernels.quantize_row(x_.data() + row * kCols, kCols, int8_.place(row, rows, kCols));
   }
@@ -76,8 +76,8 @@ void GatedProductOf::expect_bits_of_the_parts(const WeightMatrix& gate, const We
   std::vector<float> g(size), u(size), out(size, -1);
   const std::array<Product, 2> products = {{{&gate, g.data()}, {&up, u.data()}}};
   multiply(products, input(), rows, kernels, scratch, pool);
-  QuantizedRows wanted(rows, static_cast<int>(width), kernels.tile_rows);
-  QuantizedRows found(rows, static_cast<int>(width), kernels.tile_rows);
+  QuantizedRows wanted(rows, static_cast<int>(width), kernels);
+  QuantizedRows found(rows, static_cast<int>(width), kernels);
   for (std::int64_t row = 0; row < rows; ++row) {
     float* own = g.data() + row * width;
     kernels.silu_mul(own, u.data() + row * width, width, own);

@@ -127,14 +127,14 @@ TEST_F(ResidualStreamTest, InputsAreQuantizedWhereAProductWantsIt) {
   fill(kRows);
   const KernelTable& kernels = fixture_.context.kernels;
   for (int row = 0; row < kRows; ++row) stream_.norm_row({.weight = weight_.data(), .quantize = true}, row, row, kRows);
-  QuantizedRows expected(kRows, kWidth, kernels.tile_rows);
+  QuantizedRows expected(kRows, kWidth, kernels);
   for (int row = 0; row < kRows; ++row) kernels.quantize_row(h(row), kWidth, expected.place(row, kRows, kWidth));
   const std::size_t bytes = kRows * act_row_bytes(kWidth);
   EXPECT_EQ(std::memcmp(stream_.input().tiles, expected.view(nullptr, kWidth).tiles, bytes), 0);
 
   const std::vector<float> wide = random_floats(kMaxCols * kRows, 4);
   for (int row = 0; row < kRows; ++row) stream_.quantize_row(wide.data(), kMaxCols, row, kRows);
-  QuantizedRows of_wide(kRows, kMaxCols, kernels.tile_rows);
+  QuantizedRows of_wide(kRows, kMaxCols, kernels);
   for (int row = 0; row < kRows; ++row)
     kernels.quantize_row(wide.data() + row * kMaxCols, kMaxCols, of_wide.place(row, kRows, kMaxCols));
   const ActivationRows view = stream_.quantized(wide.data(), kMaxCols);

@@ -132,8 +132,9 @@ struct Rows {
   int tile_rows;
   std::vector<float> x;
   std::vector<std::uint8_t> tiles;
+  std::vector<std::int8_t> joined;  // empty where kernels do not read it
 
-  ActivationRows view() const { return {cols, x.data(), tiles.data()}; }
+  ActivationRows view() const { return {cols, x.data(), tiles.data(), joined.empty() ? nullptr : joined.data()}; }
 
   /// Field `index` of row `row`'s block: its place in an ActTile<1>.
   template <class T>
@@ -157,11 +158,14 @@ struct Rows {
 };
 
 inline Rows quantized(const KernelTable& kernels, std::vector<float> x, std::int64_t cols) {
-  Rows r{cols, static_cast<std::int64_t>(x.size()) / cols, kernels.tile_rows, std::move(x), {}};
+  Rows r{cols, static_cast<std::int64_t>(x.size()) / cols, kernels.tile_rows, std::move(x), {}, {}};
   r.tiles.resize(static_cast<std::size_t>(r.num_rows) * act_row_bytes(cols) + 1);
-  for (std::int64_t row = 0; row < r.num_rows && cols % kActBlock == 0; ++row)
-    kernels.quantize_row(r.x.data() + row * cols, cols,
-                         act_place(r.tiles.data(), cols, row, r.num_rows, kernels.tile_rows));
+  if (kernels.joined_rows > 0) r.joined.resize(static_cast<std::size_t>(r.num_rows * cols) + 1);
+  for (std::int64_t row = 0; row < r.num_rows && cols % kActBlock == 0; ++row) {
+    ActPlace place = act_place(r.tiles.data(), cols, row, r.num_rows, kernels.tile_rows);
+    if (kernels.joined_rows > 0) place.joined = joined_place(r.joined.data(), cols, row, r.num_rows);
+    kernels.quantize_row(r.x.data() + row * cols, cols, place);
+  }
   return r;
 }
 

@@ -1,10 +1,15 @@
 // Matrix tiles: the emulation against what a processor did, and products on tiles against those of the level without.
 #include <gmock/gmock.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <thread>
 
 #include "base/tile_support.h"
 #include "emulated_isa/tile_machine.h"
@@ -144,7 +149,7 @@ TEST(TileMachine, EachUseThatAProcessorEndsWithASignalIsAnErrorWithoutEffect) {
 }
 
 TEST(TileMachine, AConfigurationThatAProcessorRefusesIsAnError) {
-  for (const auto [place, value] : {std::pair{0, 2}, {5, 1}, {16, 65}, {48, 17}, {48, 0}, {57, 1}}) {
+  for (const auto& [place, value] : {std::pair{0, 2}, {5, 1}, {16, 65}, {48, 17}, {48, 0}, {57, 1}}) {
     TileMachine machine;
     auto config = configuration();
     config[to_size(place)] = static_cast<std::uint8_t>(value);
@@ -169,7 +174,7 @@ class TileProducts : public testing::Test {
     return y;
   }
   void expect_same_bits(const Matrix& m, const std::vector<float>& values) {
-    const Rows x = quantized(*plain_, values, m.tensor.cols);
+    const Rows x = quantized(*amx_, values, m.tensor.cols);
     const std::vector<float> on_tiles = product(*amx_, m, x), without = product(*plain_, m, x);
     EXPECT_EQ(std::memcmp(on_tiles.data(), without.data(), without.size() * sizeof(float)), 0)
         << dtype_info(m.tensor.type).name << ", " << x.num_rows << " rows of " << m.tensor.cols;
@@ -197,15 +202,41 @@ TEST_F(TileProducts, AllButTheProductsOfFourTypesAreTheFunctionsOfTheLevelWithou
         << dtype_info(type).name;
   KernelTable others = *amx_;
   std::ranges::copy(plain_->matmul, others.matmul);
+  others.quantize_row = plain_->quantize_row;
+  others.quantize_column = plain_->quantize_column;
+  others.joined_rows = 0;
   others.probe_int8 = plain_->probe_int8;
   EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(&others, 1)), std::as_bytes(std::span(plain_, 1))));
+}
+
+TEST_F(TileProducts, QuantizersWriteTheBytesOfWholeSixteensOfRowsSideBySide) {
+  const std::int64_t cols = 96, num_rows = 43;
+  const Rows by_rows = quantized(*amx_, normal(num_rows * cols), cols);
+  Rows by_columns = by_rows;
+  std::ranges::fill(by_columns.joined, std::int8_t{0});
+  for (std::int64_t block = 0; block < cols / kActBlock; ++block)
+    for (std::int64_t row = 0; row < num_rows;) {
+      ActPlace place = act_place(by_columns.tiles.data(), cols, row, num_rows, amx_->tile_rows);
+      const int count = place.rows;
+      place.tile += static_cast<std::size_t>(block * count) * sizeof(ActTile<1>);
+      std::int8_t* joined = by_columns.joined.data() + block * kJoinedRows * kActBlock;
+      place.joined = joined_place(joined, cols, row, num_rows);
+      amx_->quantize_column(by_rows.x.data() + row * cols + block * kActBlock, cols, count, place);
+      row += count;
+    }
+  for (std::int64_t row = 0; row < 32; ++row)
+    for (std::int64_t k = 0; k < cols; ++k) {
+      const std::int64_t at = row / 16 * 16 * cols + k / 32 * 16 * 32 + row % 16 * 32 + k % 32;
+      ASSERT_EQ(by_rows.joined[to_size(at)], by_rows.q(row, k)) << row << ", " << k;
+    }
+  EXPECT_EQ(by_columns.joined, by_rows.joined);
 }
 
 TEST_F(TileProducts, HaveTheSameBitsForAnyNumberOfRows) {
   std::vector<std::int64_t> counts = {31, 32, 33, 127, 128, 129, 512};
   for (std::int64_t rows = 1; rows <= 17; ++rows) counts.push_back(rows);
   for (const DType type : kOnTiles) {
-    const std::int64_t cols = type == DType::kQ4_K ? 1280 : 1056;  // two runs of different length
+    const std::int64_t cols = type == DType::kQ4_K ? 1280 : 1088;  // two runs of different length
     const Matrix m = maker_.make(type, 53, cols);                  // a panel in part
     for (const std::int64_t rows : counts) expect_same_bits(m, normal(rows * cols));
   }
@@ -238,7 +269,7 @@ TEST_F(TileProducts, ArePartsOfAPanelsAndRowsProductToo) {
   const std::int64_t cols = 1280, outputs = 53, rows = 75;
   for (const DType type : kOnTiles) {
     const Matrix m = maker_.make(type, outputs, cols);
-    const Rows x = quantized(*plain_, normal(rows * cols), cols);
+    const Rows x = quantized(*amx_, normal(rows * cols), cols);
     const std::vector<float> whole = product(*plain_, m, x);
     std::vector<float> parts(whole.size());
     for (const auto& [panel, panel_end] : {std::pair{0, 1}, {1, 1}, {1, 4}})
@@ -246,6 +277,74 @@ TEST_F(TileProducts, ArePartsOfAPanelsAndRowsProductToo) {
         amx_->matmul[dtype_index(type)](m.packed, x.view(), panel, panel_end, row, row_end, parts.data(), outputs);
     EXPECT_EQ(std::memcmp(parts.data(), whole.data(), whole.size() * sizeof(float)), 0) << dtype_info(type).name;
   }
+}
+
+/// A product of 64 rows, which takes some hundred microseconds on tiles, and its bits without.
+struct LongProduct {
+  Matrix m;
+  Rows x;
+  std::vector<float> expected;
+
+  bool has_its_bits(const std::vector<float>& y) const {
+    return std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)) == 0;
+  }
+};
+
+class TilesInAProcess : public TileProducts {
+ protected:
+  LongProduct long_product() {
+    const std::int64_t cols = 1024;
+    LongProduct p{maker_.make(DType::kQ4_0, 256, cols), quantized(*amx_, normal(64 * cols), cols), {}};
+    p.expected = product(*plain_, p.m, p.x);
+    return p;
+  }
+};
+
+volatile std::sig_atomic_t signals = 0;
+std::array<float, 1024> of_handler;
+
+TEST_F(TilesInAProcess, OutliveSignalHandlersThatUseVectors) {
+  const LongProduct p = long_product();
+  struct sigaction action = {}, before = {};
+  action.sa_handler = [](int) {
+    for (float& value : of_handler) value = value * 1.5F + 1.0F;
+    signals = signals + 1;
+  };
+  ASSERT_EQ(::sigaction(SIGALRM, &action, &before), 0);
+  const itimerval often = {{0, 50}, {0, 50}}, never = {};
+  ASSERT_EQ(::setitimer(ITIMER_REAL, &often, nullptr), 0);
+  int wrong = 0;
+  for (int i = 0; i < 100000 && signals < 200; ++i) wrong += p.has_its_bits(product(*amx_, p.m, p.x)) ? 0 : 1;
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+  EXPECT_GE(signals, 200);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(TilesInAProcess, AreAForkedProcessesToo) {
+  const LongProduct p = long_product();
+  EXPECT_TRUE(p.has_its_bits(product(*amx_, p.m, p.x)));
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(p.has_its_bits(product(*amx_, p.m, p.x)) ? 0 : 1);
+  ASSERT_GT(child, 0);
+  EXPECT_TRUE(p.has_its_bits(product(*amx_, p.m, p.x)));
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST_F(TilesInAProcess, OfEachThreadAreItsOwn) {
+  const LongProduct p = long_product(), q = long_product();
+  std::array<int, 4> wrong = {};
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < wrong.size(); ++t)
+      threads.emplace_back([&, t] {
+        const LongProduct& own = t % 2 == 0 ? p : q;
+        for (int i = 0; i < 20; ++i) wrong[t] += own.has_its_bits(product(*amx_, own.m, own.x)) ? 0 : 1;
+      });
+  }
+  EXPECT_THAT(wrong, testing::Each(0));
 }
 
 #ifdef OCTAVO_EMULATES_AMX
@@ -260,7 +359,7 @@ std::int64_t count_products(const KernelTable& amx, const Matrix& m, std::int64_
   return TileMachine::of_thread().products() - before;
 }
 
-// A panel by 16 rows by a block of 32 columns takes one. Three more in each run of K are ahead of its end.
+// A panel by 16 rows by a block of 32 columns takes one. Three more in each call are ahead of its end.
 TEST_F(TileProducts, AreOneForSixteenRowsOfAPanelAndABlock) {
   struct Count {
     std::int64_t cols, rows, products;
@@ -274,13 +373,16 @@ TEST_F(TileProducts, AreOneForSixteenRowsOfAPanelAndABlock) {
                                {1024, 47, kPanels * 2 * 32 + 3},
                                {1024, 64, kPanels * 4 * 32 + 3},
                                {1024, 129, kPanels * 8 * 32 + 3},
-                               {1024, 512, 4 * (kPanels * 8 * 32 + 3)},  // copies of 128 rows at a time
-                               {2048, 16, 2 * (kPanels * 32 + 3)}};      // two runs
+                               {1024, 512, kPanels * 32 * 32 + 3},
+                               {1024, 528, kPanels * 33 * 32 + 6},  // sums of 512 rows can wait for their next run
+                               {2048, 16, kPanels * 64 + 3},        // two runs
+                               {64, 16, 0},                         // too short for products ahead
+                               {1056, 16, 0}};                      // an odd number of blocks
   for (const DType type : kOnTiles)
     for (const Count& count : kCounts)
-      EXPECT_EQ(count_products(*amx_, maker_.make(type, kPanels * 16, count.cols), count.rows), count.products)
-          << dtype_info(type).name << ", " << count.rows << " rows of " << count.cols;
-  EXPECT_EQ(count_products(*amx_, maker_.make(DType::kQ8_0, 48, 96), 64), 0);   // too short for products ahead
+      if (count.cols % packed_block(type).block == 0)
+        EXPECT_EQ(count_products(*amx_, maker_.make(type, kPanels * 16, count.cols), count.rows), count.products)
+            << dtype_info(type).name << ", " << count.rows << " rows of " << count.cols;
   EXPECT_EQ(count_products(*amx_, maker_.make(DType::kQ6_K, 48, 256), 64), 0);  // a type whose sub-blocks are of 16
 }
 

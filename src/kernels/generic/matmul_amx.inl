@@ -1,9 +1,9 @@
 // Products of quantized weights with many rows on matrix tiles (isa/tiles_amx.h), in the bits of the level without
-// them: sums of 32 products are integers, and what is made of them is the same text (add_scaled, store_tile).
+// them: sums of 32 products are integers, and what is made of them is the same text (add_scaled).
 //
 // A tile product is one panel by 16 rows by 32 columns. While it runs, vectors scale the sums of the one that began
 // three earlier and add them to 16 rows of outputs, which are registers over a run of K. Products run ahead across the
-// ends of row tiles and panels, so that nothing waits but at the end of a run. Beside tiles one of the two ports that
+// ends of row tiles, runs and panels, so that nothing waits within a call. Beside tiles one of the two ports that
 // multiply vectors is off, so the scale step is the bound. docs/kernels.md has the reasons for the order of things.
 #pragma once
 
@@ -12,27 +12,25 @@
 namespace octavo {
 namespace {
 
-static_assert(kLanes == kPanelRows && kTileRows == 8, "a panel is one vector, and 16 rows are two row tiles");
+static_assert(kLanes == kPanelRows && 2 * kTileRows == kJoinedRows,
+              "a panel is one vector, and 16 rows are two row tiles");
 
 // The loop's shape, which `bench_matmul --isa amx` is for on a machine with tiles.
 
-inline constexpr int kMatrixRows = 16;     // rows of activations of a tile
-inline constexpr int kRunBlocks = 32;      // activation blocks of a run, at most
-inline constexpr int kInFlight = 3;        // products ahead of the scale step
-inline constexpr int kRing = 4;            // results and unpacked bytes that are kept: a power of 2
-inline constexpr int kCopiedBlocks = 256;  // blocks of 16 rows that are copied at a time: 176 KiB of the stack
-inline constexpr int kWaitingTiles = 64;   // results that wait in memory between runs, at most: 64 KiB
+inline constexpr int kRunBlocks = 32;     // activation blocks of a run, at most
+inline constexpr int kInFlight = 3;       // products ahead of the scale step
+inline constexpr int kRing = 4;           // results and unpacked bytes that are kept: a power of 2
+inline constexpr int kWaitingTiles = 32;  // row tiles whose sums wait in memory between runs, at most: 32 KiB
 
 /// Rows from which on tiles pay.
 template <DType T>
 constexpr int64_t least_rows() {
-  return 16;
+  return kJoinedRows;
 }
-/// Row tiles up to which nothing is unpacked in runs: nibbles become bytes just before each product, and bytes are read
-/// in the panel.
+/// Row tiles up to which weights are not unpacked in runs, but just before each product.
 template <DType T>
 constexpr int64_t most_direct_tiles() {
-  return T == DType::kQ8_0 ? 3 : 1;
+  return T == DType::kQ4_0 ? 1 : 2;
 }
 
 // Two tiles are results in turn, one is of activations and one of weights. The others hold nothing: each that does
@@ -43,7 +41,7 @@ constexpr TileConfig shapes_of_products() {
   TileConfig config;
   for (int t = 0; t < 4; ++t) {
     config.bytes_of_row[t] = t == kOfRows ? kActBlock : kTileRowBytes;
-    config.rows[t] = t == kOfWeights ? kActBlock / kQuad : kMatrixRows;
+    config.rows[t] = t == kOfWeights ? kActBlock / kQuad : kJoinedRows;
   }
   return config;
 }
@@ -61,60 +59,12 @@ class TilesInUse {
 
 constexpr int kBlockBytes = kActBlock * kPanelRows;  // bytes of unpacked weights that meet an activation block
 
-/// Whether weights are bytes already.
-template <DType T>
-constexpr bool are_bytes() {
-  return packed_block(T).quad_bytes == packed_block(T).block * kPanelRows;
-}
-
-/// 32 columns of 16 rows of activations, at one stride.
-struct alignas(64) JoinedRows {
-  int8_t q[kMatrixRows][kActBlock];
-  float scale[kMatrixRows];
-  float sum32[kMatrixRows];    // set where weights have a minimum
-  int32_t start[kMatrixRows];  // set where sums of products do not begin at 0: first_sum()
-};
-
-template <class Number>
-OCTAVO_KERNEL_PART void join(const Number (&first)[kTileRows], const Number (&second)[kTileRows], Number* out) {
-  __builtin_memcpy(out, first, sizeof first);
-  __builtin_memcpy(out + kTileRows, second, sizeof second);
-}
-
-template <DType T>
-constexpr bool has_start() {
-  if constexpr (has_integer_scales(T)) {
-    return true;
-  } else {
-    return byte_offset<T>() != 0;
-  }
-}
-
-template <DType T>
-OCTAVO_KERNEL_PART void join_rows(const ActTile<kTileRows>& first, const ActTile<kTileRows>& second, JoinedRows& out) {
-  constexpr int kFloats = (int)(sizeof first.q / sizeof(float));
-  for (int i = 0; i < kFloats; i += kLanes) {
-    f32_store((float*)out.q + i, f32_load((const float*)first.q + i));
-    f32_store((float*)out.q + kFloats + i, f32_load((const float*)second.q + i));
-  }
-  join(first.scale, second.scale, out.scale);
-  if constexpr (has_integer_scales(T)) {
-    join(first.sum_pair, second.sum_pair, out.start);
-  } else {
-    if constexpr (Weights<T>::kHasMin) join(first.sum32, second.sum32, out.sum32);
-    if constexpr (has_start<T>()) {
-      join(first.minus_sum32, second.minus_sum32, out.start);
-      i32_store(out.start, i32_shl<offset_shift<T>()>(i32_load(out.start)));
-    }
-  }
-}
-
 /// The factors of 32 weights of each output of a panel.
 template <DType T>
 struct TileScales {
   F32 scale;
 
-  OCTAVO_KERNEL_PART F32 add_to(F32 acc, I32 dot, const JoinedRows& x, int row) const {
+  OCTAVO_KERNEL_PART F32 add_to(F32 acc, I32 dot, const ActTile<kTileRows>& x, int row) const {
     return add_scaled<T>(acc, dot, scale, nullptr, x, row);
   }
 };
@@ -123,8 +73,9 @@ template <DType T>
 struct TileScales<T> {
   I16 pairs;
 
-  OCTAVO_KERNEL_PART F32 add_to(F32 acc, I32 dot, const JoinedRows& x, int row) const {
-    return add_scaled_pair(acc, dot, pairs, x, row);
+  OCTAVO_KERNEL_PART F32 add_to(F32 acc, I32 dot, const ActTile<kTileRows>& x, int row) const {
+    const I16 pair = i16_pair_with_upper(dot, i32_set(x.sum_pair[row]));
+    return f32_fma(i32_to_f32(i32_sums_of_pairs(pair, pairs)), f32_set(x.scale[row]), acc);
   }
 };
 template <DType T>
@@ -132,90 +83,133 @@ template <DType T>
 struct TileScales<T> {
   F32 scale, minimum;
 
-  OCTAVO_KERNEL_PART F32 add_to(F32 acc, I32 dot, const JoinedRows& x, int row) const {
+  OCTAVO_KERNEL_PART F32 add_to(F32 acc, I32 dot, const ActTile<kTileRows>& x, int row) const {
     return add_scaled<T>(acc, dot, scale, &minimum, x, row);
   }
 };
 
+/// The difference between a byte and what it stands for in sums of products.
+template <DType T>
+constexpr int offset_of_bytes() {
+  if constexpr (has_integer_scales(T)) {
+    return 8;  // the lower half of a pair of sums is that of products with q - 8
+  } else {
+    return byte_offset<T>();
+  }
+}
+
+/// 32 columns of a panel as signed bytes, whose sums of products begin at 0.
 template <DType T>
 OCTAVO_KERNEL_PART void unpack_weights(const uint8_t* quads, uint8_t* out) {
+  constexpr int kOffset = offset_of_bytes<T>();
   for_constants<8>([&]<int J>() __attribute__((always_inline)) {
-    i32_store((int32_t*)(out + J * kTileRowBytes), Weights<T>::template quad<J>(quads, 0));
+    const U8 bytes = Weights<T>::template quad<J>(quads, 0);
+    i32_store((int32_t*)(out + J * kTileRowBytes), kOffset == 0 ? bytes : u8_sub(bytes, kOffset));
   });
 }
 
 /// A run of one panel's weights: scales, and where the bytes are, or the quads that they are made of.
 template <DType T, bool Direct>
 struct WeightRun {
-  static constexpr int kActBlocks = packed_block(T).block / kActBlock;
-  static constexpr int kQuadBytes = packed_block(T).quad_bytes / kActBlocks;
+  static constexpr PackedBlock kB = packed_block(T);
+  static constexpr int kActBlocks = kB.block / kActBlock, kUnit = unit_blocks(T);
+  static_assert(kActBlocks > 1 ? kUnit == 1 && kActBlocks % 2 == 0 : kUnit <= 2,
+                "a pair lies in one unit, or in two of one");
   alignas(64) uint8_t bytes[Direct ? 1 : kRunBlocks][kBlockBytes];
   TileScales<T> scales[kRunBlocks];
   const uint8_t* quads[kRunBlocks];
 
-  /// `count` activation blocks from `first` of a panel, the beginning of a unit.
-  OCTAVO_KERNEL_PART void unpack(const uint8_t* first, int count) {
-    int at = 0;
-    for_blocks<T>(first, count * kActBlock,
-                  [&](const uint8_t*, int, const uint8_t* of_block, const uint8_t* s) __attribute__((always_inline)) {
-                    if constexpr (has_integer_scales(T)) {
-                      scales[at].pairs = Weights<T>::pairs(s, 0);
-                    } else {
-                      BlockScales<T> decoded;
-                      decoded.decode(s, 0);
-                      for (int g = 0; g < kActBlocks; ++g) {
-                        scales[at + g].scale = decoded.scale[g];
-                        if constexpr (Weights<T>::kHasMin) scales[at + g].minimum = decoded.minimum[g];
-                      }
-                    }
-                    for (int g = 0; g < kActBlocks; ++g, ++at) {
-                      const uint8_t* packed = of_block + g * kQuadBytes;
-                      if constexpr (!Direct) unpack_weights<T>(packed, bytes[at]);
-                      quads[at] = Direct ? packed : bytes[at];
-                    }
-                  });
+  OCTAVO_KERNEL_PART void unpack_scales(const uint8_t* packed, int at) {
+    if constexpr (has_integer_scales(T)) {
+      scales[at].pairs = Weights<T>::pairs(packed, 0);
+    } else {
+      BlockScales<T> decoded;
+      decoded.decode(packed, 0);
+      for (int g = 0; g < kActBlocks; ++g) {
+        scales[at + g].scale = decoded.scale[g];
+        if constexpr (Weights<T>::kHasMin) scales[at + g].minimum = decoded.minimum[g];
+      }
+    }
+  }
+  OCTAVO_KERNEL_PART void unpack_quads(const uint8_t* packed, int at) {
+    if constexpr (!Direct) unpack_weights<T>(packed, bytes[at]);
+    quads[at] = Direct ? packed : bytes[at];
+  }
+
+  /// Activation blocks `at`, an even number, and `at` + 1 of those from `first` on, the beginning of a unit.
+  OCTAVO_KERNEL_PART void unpack_pair(const uint8_t* first, int at) {
+    constexpr int kBytes = kB.quad_bytes + kB.scale_bytes, kQuads = kB.quad_bytes / kActBlocks;
+    if constexpr (kActBlocks > 1) {
+      const uint8_t* block = first + at / kActBlocks * kBytes;
+      const uint8_t* packed = block + kB.scale_bytes + at % kActBlocks * kQuads;
+      if (at % kActBlocks == 0) unpack_scales(block, at);
+      unpack_quads(packed, at), unpack_quads(packed + kQuads, at + 1);
+    } else {
+      for (int i = 0; i < 2; ++i) {
+        const uint8_t* unit = first + (at + i) / kUnit * kUnit * kBytes;
+        unpack_scales(unit + i % kUnit * kB.scale_bytes, at + i);
+        unpack_quads(unit + unit_scale_bytes(T, kUnit) + i % kUnit * kB.quad_bytes, at + i);
+      }
+    }
+  }
+};
+
+/// The unpacking of a run, two activation blocks at a time.
+template <DType T, bool Direct>
+struct RunToUnpack {
+  WeightRun<T, Direct>* run;
+  const uint8_t* first;
+  int at, count;  // what is done, and all of them: even numbers
+
+  OCTAVO_KERNEL_PART void unpack_pair() {
+    if (at < count) run->unpack_pair(first, at), at += 2;
+  }
+  OCTAVO_KERNEL_PART void unpack_rest() {
+    for (; at < count; at += 2) run->unpack_pair(first, at);
   }
 };
 
 /// The memory of a call's products.
 template <DType T, bool Direct>
 struct TileMemory {
-  JoinedRows rows[kCopiedBlocks];  // [row tile][block of the run]
-  WeightRun<T, Direct> runs[2];    // the runs of the panel at hand and of the next one
-  F32 sums[kWaitingTiles][kMatrixRows];
-  alignas(64) int32_t results[kRing][kMatrixRows][kPanelRows];
+  WeightRun<T, Direct> runs[2];  // the run at hand and the next one
+  F32 sums[kWaitingTiles][kJoinedRows];
+  alignas(64) int32_t results[kRing][kJoinedRows][kPanelRows];
   alignas(64) uint8_t bytes[kRing][kBlockBytes];
 };
 
 /// The places of the next product's activations and weights.
 struct NextProduct {
-  const JoinedRows* rows;
+  const int8_t* rows;
   const uint8_t* const* quads;
 };
 
-/// The way through a run: products, which are ahead, and the scale steps.
+/// The block at hand of a row tile's scales and sums: rows 0 to 7, and rows 8 to 15.
+struct RowPair {
+  const ActTile<kTileRows>*first, *second;
+};
+
+/// The way through a call's blocks: products, which are ahead, and the scale steps.
 template <DType T, bool Direct>
 struct TilePipeline {
   TileMemory<T, Direct>& memory;
   NextProduct next;
   NextPanels ask;
-  unsigned at = 0;  // scale steps so far
+  unsigned at = 0;  // scale steps so far: an even number where a row tile begins
 
+  /// Direct: bytes are unpacked a block ahead, as a load of what was just stored would wait.
+  OCTAVO_KERNEL_PART void unpack_next(unsigned number) {
+    if constexpr (Direct) unpack_weights<T>(*next.quads++, memory.bytes[number % kRing]);
+  }
   OCTAVO_KERNEL_PART void load(unsigned number) {
-    tile_load<kOfRows>(next.rows->q, kActBlock);
-    if constexpr (Direct && !are_bytes<T>()) {
-      uint8_t* bytes = memory.bytes[number % kRing];
-      unpack_weights<T>(*next.quads, bytes);
-      tile_load<kOfWeights>(bytes, kTileRowBytes);
-    } else {
-      tile_load<kOfWeights>(*next.quads, kTileRowBytes);
-    }
-    ++next.rows, ++next.quads;
+    tile_load<kOfRows>(next.rows, kActBlock);
+    tile_load<kOfWeights>(Direct ? memory.bytes[number % kRing] : *next.quads++, kTileRowBytes);
+    next.rows += kJoinedRows * kActBlock;
   }
   template <int Result>
   OCTAVO_KERNEL_PART void product() {
     tile_zero<Result>();
-    tile_dot_signed_unsigned<Result, kOfRows, kOfWeights>();
+    tile_dot_signed_signed<Result, kOfRows, kOfWeights>();
   }
   template <int Result>
   OCTAVO_KERNEL_PART void store(unsigned number) {
@@ -225,58 +219,66 @@ struct TilePipeline {
   /// The products ahead of the first scale step. The last of them is stored by that.
   OCTAVO_KERNEL_PART void begin() {
     static_assert(kInFlight == 3);
-    load(0), product<0>();
-    load(1), product<1>(), store<0>(0);
-    load(2), product<0>(), store<1>(1);
+    unpack_next(0), load(0), product<0>();
+    unpack_next(1), load(1), product<1>(), store<0>(0);
+    unpack_next(2), load(2), product<0>(), store<1>(1);
+    unpack_next(3);
   }
 
-  /// The product three blocks ahead, the store of the one before it, and the scale step of the block at hand. Stores
-  /// are late, because one that waited for its product would hold up the next product's loads.
-  OCTAVO_KERNEL_PART void step(const JoinedRows& x, const TileScales<T>& scales, F32 (&acc)[kMatrixRows]) {
+  /// The product three blocks ahead, the store of the one before it, and the scale step of the block at hand, whose
+  /// number is even or odd (Odd). Stores are late, because one that waited for its product would hold up the next
+  /// product's loads.
+  template <int Odd>
+  OCTAVO_KERNEL_PART void step(RowPair& x, const TileScales<T>& scales, F32 (&acc)[kJoinedRows]) {
     ask.read_far();
     load(at + kInFlight);
-    if (at % 2 == 0) {
-      product<1>(), store<0>(at + kInFlight - 1);
-    } else {
-      product<0>(), store<1>(at + kInFlight - 1);
-    }
+    product<1 - Odd>(), store<Odd>(at + kInFlight - 1);
+    unpack_next(at + kInFlight + 1);
     const int32_t(*result)[kPanelRows] = memory.results[at % kRing];
-    for_constants<kMatrixRows>([&]<int R>() __attribute__((always_inline)) {
-      I32 dot = i32_load(result[R]);
-      if constexpr (has_start<T>()) dot = i32_add(dot, i32_set(x.start[R]));
-      acc[R] = scales.add_to(acc[R], dot, x, R);
+    for_constants<kJoinedRows>([&]<int R>() __attribute__((always_inline)) {
+      acc[R] = scales.add_to(acc[R], i32_load(result[R]), R < kTileRows ? *x.first : *x.second, R % kTileRows);
     });
-    ++at;
+    ++at, ++x.first, ++x.second;
   }
 };
 
-/// A run of K: `count` blocks from `first` on.
+/// A run of K: `count` blocks from `first` on, an even number.
 struct ColumnRun {
   int64_t first;
   int count;
   bool begins, ends;  // whether sums begin in it, and end
 };
 
-/// Runs of about equal length, which end where units of blocks do; the shortest has kInFlight blocks and more.
+/// Columns that make runs: two blocks of activations, and four at least.
+constexpr int64_t kColumnStep = 2 * kActBlock, kLeastColumns = 4 * kActBlock;
+static_assert(kLeastColumns / kActBlock > kInFlight);
+
+/// Runs of about equal length, which end where units of blocks do.
 template <DType T>
 OCTAVO_KERNEL_PART ColumnRun run_from(int64_t first, int64_t blocks) {
-  constexpr int64_t kStep = unit_blocks(T) * packed_block(T).block / kActBlock;
+  constexpr int64_t kUnit = unit_blocks(T) * packed_block(T).block / kActBlock, kStep = kUnit > 2 ? kUnit : 2;
   const int64_t left = blocks - first, runs = (left + kRunBlocks - 1) / kRunBlocks;
   int64_t count = ((left + runs - 1) / runs + kStep - 1) / kStep * kStep;
   if (count > left) count = left;
   return {first, (int)count, first == 0, first + count == blocks};
 }
-constexpr int64_t kLeastBlocks = 4;
 
-/// Consecutive panels by row tiles of kMatrixRows rows from row `row` on.
+/// Makes a compiler compute the address where it is used: GCC 12 has those of sixteen rows ready on the stack, and
+/// moves each with each row tile.
+template <class T>
+OCTAVO_KERNEL_PART void compute_here(T*& p) {
+  asm("" : "+r"(p));
+}
+
+/// Consecutive panels by row tiles of kJoinedRows rows from row `row` on.
 struct TileRange {
   int64_t panel, panels, row, tiles;
 };
 
 template <DType T, bool Direct>
 struct TileProducts {
-  const PackedMatrix& w;
-  const ActivationRows& a;
+  PackedMatrix w;
+  ActivationRows a;
   float* y;
   int64_t ldy;
   TileMemory<T, Direct>& memory;
@@ -286,108 +288,153 @@ struct TileProducts {
     return w.data + (size_t)panel * panel_bytes(T, w.cols) +
            (size_t)(block * kActBlock / kB.block) * (size_t)(kB.quad_bytes + kB.scale_bytes);
   }
+  /// The bytes of 16 rows from row `row` on, from block `block` on.
+  OCTAVO_KERNEL_PART const int8_t* joined(int64_t row, int64_t block) const {
+    return a.joined + row * a.cols + block * kJoinedRows * kActBlock;
+  }
+  OCTAVO_KERNEL_PART RowPair pair(int64_t row, int64_t block) const {
+    const auto* first = (const ActTile<kTileRows>*)(a.tiles + (size_t)row * act_row_bytes(a.cols)) + block;
+    return {first, first + a.cols / kActBlock};
+  }
 
-  OCTAVO_KERNEL_PART void join_rows_of(const TileRange& range, const ColumnRun& run) const {
-    JoinedRows* out = memory.rows;
-    for (int64_t t = 0; t < range.tiles; ++t) {
-      const auto* first =
-          (const ActTile<kTileRows>*)(a.tiles + (size_t)(range.row + t * kMatrixRows) * act_row_bytes(a.cols)) +
-          run.first;
-      const auto* second = first + a.cols / kActBlock;
-      for (int b = 0; b < run.count; ++b) join_rows<T>(*first++, *second++, *out++);
+  OCTAVO_KERNEL_PART void store_sums(int64_t panel, int64_t row, F32 (&acc)[kJoinedRows]) const {
+    if constexpr (has_integer_scales(T)) {
+      const F32 unit = f32_load((const float*)(weights(panel, 0) + place_of_units(T, w.cols)));
+      for_constants<kJoinedRows>([&]<int R>() __attribute__((always_inline)) { acc[R] = f32_mul(acc[R], unit); });
+    }
+    float* out = y + row * ldy + panel * kPanelRows;
+    const auto store = [&](const auto& of_row) __attribute__((always_inline)) {
+      for_constants<kJoinedRows>([&]<int R>() __attribute__((always_inline)) {
+        compute_here(out);
+        of_row(acc[R]);
+        out += ldy;
+      });
+    };
+    if (const int64_t left = w.rows - panel * kPanelRows; left >= kLanes) {
+      store([&](F32 sums) __attribute__((always_inline)) { f32_store(out, sums); });
+    } else {
+      store([&](F32 sums) __attribute__((always_inline)) { f32_store_n(out, sums, (int)left); });
     }
   }
 
-  /// One panel by one row tile, over the run. `after` is where the products go on.
+  /// One panel by one row tile, over the run. `after` is where the products go on. The last row tile (Last) unpacks the
+  /// following run beside its products, which leave time for that to a port that multiplies nothing meanwhile.
+  template <bool Last>
   OCTAVO_KERNEL_PART void tile(TilePipeline<T, Direct>& pipeline, const WeightRun<T, Direct>& weights_of,
-                               const ColumnRun& run, int64_t panel, int64_t row, const JoinedRows* x, F32* sums,
-                               const NextProduct& after) const {
-    const OutputPlace out{0, panel * kPanelRows, y, ldy};
-    F32 acc[kMatrixRows];
-    for_constants<kMatrixRows>([&]<int R>() __attribute__((always_inline)) {
-      acc[R] = run.begins ? f32_zero() : sums[R];
-      // Outputs that came from far would block the stores of results behind them, which commit in order.
-      if (run.ends) __builtin_prefetch(y + (row + R) * ldy + out.output, 1);
-    });
-    const TileScales<T>* scales = weights_of.scales;
-    for (int left = run.count; left > 0; --left) {
-      if (left == kInFlight) pipeline.next = after;
-      pipeline.step(*x++, *scales++, acc);
-    }
-    F32 results[1][kMatrixRows];
-    F32* to = run.ends ? results[0] : sums;
-    for_constants<kMatrixRows>([&]<int R>() __attribute__((always_inline)) { to[R] = acc[R]; });
-    if (run.ends) store_tile<T, 1, kMatrixRows>({weights(panel, 0), panel_bytes(T, w.cols)}, w, out, row, results);
-  }
-
-  OCTAVO_KERNEL_PART void run_of(const TileRange& range, const ColumnRun& run, const uint8_t* behind) const {
-    memory.runs[0].unpack(weights(range.panel, run.first), run.count);
-    const size_t bytes = (size_t)(weights(0, run.count) - weights(0, 0));
-    const int64_t reads = range.tiles * run.count;
-    TilePipeline<T, Direct> pipeline{memory, {memory.rows, memory.runs[0].quads}, {behind, bytes, reads}};
-    pipeline.begin();
-    F32* sums = memory.sums[0];
-    for (int64_t p = 0; p < range.panels; ++p) {
-      const WeightRun<T, Direct>& at_hand = memory.runs[p % 2];
-      const bool is_last = p + 1 == range.panels;
-      const uint8_t* next = weights(range.panel + p + 1, run.first);
-      pipeline.ask = {is_last ? behind : next, bytes, reads};
-      const JoinedRows* x = memory.rows;
-      for (int64_t t = 0; t < range.tiles; ++t, x += run.count, sums += run.begins && run.ends ? 0 : kMatrixRows) {
-        NextProduct after{x + run.count, at_hand.quads};
-        if (t + 1 == range.tiles) {  // after the last panel some blocks are multiplied that nobody reads
-          if (!is_last) memory.runs[(p + 1) % 2].unpack(next, run.count);
-          after = {memory.rows, memory.runs[is_last ? p % 2 : (p + 1) % 2].quads};
-        }
-        tile(pipeline, at_hand, run, range.panel + p, range.row + t * kMatrixRows, x, sums, after);
+                               const ColumnRun& run, int64_t panel, int64_t row, F32* sums, const NextProduct& after,
+                               RunToUnpack<T, Direct>& following) const {
+    F32 acc[kJoinedRows];
+    for_constants<kJoinedRows>([&]<int R>()
+                                   __attribute__((always_inline)) { acc[R] = run.begins ? f32_zero() : sums[R]; });
+    if (run.ends) {  // outputs that came from far would block the stores of results behind them, which commit in order
+      const float* out = y + row * ldy + panel * kPanelRows;
+      for (int r = 0; r < kJoinedRows; ++r, out += ldy) {
+        compute_here(out);
+        __builtin_prefetch(out, 1);
       }
+    }
+    RowPair x = pair(row, run.first);
+    const TileScales<T>* scales = weights_of.scales;
+    for (int left = run.count; left > 0; left -= 2) {
+      if constexpr (Last && !Direct) following.unpack_pair();
+      if (left == kInFlight + 1) {
+        if constexpr (Last) following.unpack_rest();
+        if constexpr (Direct) pipeline.next.quads = after.quads;
+      }
+      pipeline.template step<0>(x, *scales++, acc);
+      if (left == kInFlight + 1) {
+        pipeline.next.rows = after.rows;
+        if constexpr (!Direct) pipeline.next.quads = after.quads;
+      }
+      pipeline.template step<1>(x, *scales++, acc);
+    }
+    if (run.ends) {
+      store_sums(panel, row, acc);
+    } else {
+      for_constants<kJoinedRows>([&]<int R>() __attribute__((always_inline)) { sums[R] = acc[R]; });
     }
   }
 
   OCTAVO_KERNEL_PART void multiply(const TileRange& range) const {
-    const int64_t blocks = w.cols / kActBlock;
-    for (int64_t first = 0; first < blocks;) {
-      const ColumnRun run = run_from<T>(first, blocks);
-      join_rows_of(range, run);
-      run_of(range, run, run.ends ? weights(range.panel + range.panels, 0) : weights(range.panel, first + run.count));
-      first += run.count;
+    const int64_t blocks = w.cols / kActBlock, last_panel = range.panel + range.panels - 1;
+    ColumnRun run = run_from<T>(0, blocks);
+    RunToUnpack<T, Direct> following{&memory.runs[0], weights(range.panel, 0), 0, run.count};
+    following.unpack_rest();
+    const NextPanels next_panel{weights(range.panel + 1, 0), panel_bytes(T, w.cols), range.tiles * blocks};
+    TilePipeline<T, Direct> pipeline{memory, {joined(range.row, 0), memory.runs[0].quads}, next_panel};
+    pipeline.begin();
+    int turn = 0;
+    for (int64_t panel = range.panel; panel <= last_panel; turn = 1 - turn) {
+      const WeightRun<T, Direct>& at_hand = memory.runs[turn];
+      const bool is_last = run.ends && panel == last_panel;
+      int64_t row = range.row;
+      F32* sums = memory.sums[0];
+      for (int64_t t = 1; t < range.tiles; ++t, row += kJoinedRows, sums += kJoinedRows)
+        tile<false>(pipeline, at_hand, run, panel, row, sums, {joined(row + kJoinedRows, run.first), at_hand.quads},
+                    following);
+      const ColumnRun next = run.ends ? run_from<T>(0, blocks) : run_from<T>(run.first + run.count, blocks);
+      WeightRun<T, Direct>& other = memory.runs[1 - turn];
+      following = {&other, weights(panel + run.ends, next.first), 0, is_last ? 0 : next.count};
+      // After the last run some of its blocks are multiplied again, which nobody reads.
+      tile<true>(pipeline, at_hand, run, panel, row, sums,
+                 {joined(range.row, next.first), is_last ? at_hand.quads : other.quads}, following);
+      panel += run.ends;
+      if (run.ends) pipeline.ask.next = weights(panel + 1, 0);
+      run = next;
     }
   }
 };
 
-/// The range in parts for which the memory is enough: row tiles whose copies it holds, and panels whose sums can wait.
 template <DType T, bool Direct>
 __attribute__((noinline)) void tile_products(const PackedMatrix& w, const ActivationRows& a, const TileRange& range,
                                              float* y, int64_t ldy) {
   TileMemory<T, Direct> memory;
   const TileProducts<T, Direct> products{w, a, y, ldy, memory};
-  const int64_t blocks = w.cols / kActBlock, of_run = run_from<T>(0, blocks).count;
-  const int64_t most = kCopiedBlocks / of_run, groups = (range.tiles + most - 1) / most;
-  const int64_t tiles = (range.tiles + groups - 1) / groups;
-  const int64_t panels = of_run == blocks ? range.panels : kWaitingTiles / tiles;
   const TilesInUse in_use(kShapesOfProducts);
-  for (int64_t t = 0; t < range.tiles; t += tiles)
-    for (int64_t p = 0; p < range.panels; p += panels)
-      products.multiply({range.panel + p, range.panels - p < panels ? range.panels - p : panels,
-                         range.row + t * kMatrixRows, range.tiles - t < tiles ? range.tiles - t : tiles});
+  for (int64_t t = 0; t < range.tiles; t += kWaitingTiles) {
+    const int64_t tiles = range.tiles - t < kWaitingTiles ? range.tiles - t : kWaitingTiles;
+    products.multiply({range.panel, range.panels, range.row + t * kJoinedRows, tiles});
+  }
 }
 
-/// A MatmulFn: tiles for whole sixteens of rows, and the level without tiles for the rest.
+/// A MatmulFn: tiles for rows that were joined, and the level without tiles for the rest.
 template <DType T>
 void matmul_amx(const PackedMatrix& w, const ActivationRows& a, int64_t panel_begin, int64_t panel_end,
                 int64_t row_begin, int64_t row_end, float* y, int64_t ldy) {
   if (panel_begin >= panel_end) return;
-  const int64_t rows = row_end - row_begin;
-  const bool pays = rows >= least_rows<T>() && w.cols >= kLeastBlocks * kActBlock;
-  const int64_t tiles = pays ? rows / kMatrixRows : 0;
-  const TileRange range{panel_begin, panel_end - panel_begin, row_begin, tiles};
+  const MatmulFn without = octavo_kernels_avx512vnni()->matmul[type_index(T)];
+  const int64_t first = (row_begin + kJoinedRows - 1) / kJoinedRows * kJoinedRows;
+  const int64_t tiles = row_end / kJoinedRows - first / kJoinedRows;
+  const bool fits = a.joined != nullptr && w.cols % kColumnStep == 0 && w.cols >= kLeastColumns;
+  if (!fits || tiles * kJoinedRows < least_rows<T>())
+    return without(w, a, panel_begin, panel_end, row_begin, row_end, y, ldy);
+  if (row_begin < first) without(w, a, panel_begin, panel_end, row_begin, first, y, ldy);
+  const TileRange range{panel_begin, panel_end - panel_begin, first, tiles};
   if (tiles > most_direct_tiles<T>()) {
     tile_products<T, false>(w, a, range, y, ldy);
-  } else if (tiles > 0) {
+  } else {
     tile_products<T, true>(w, a, range, y, ldy);
   }
-  if (const int64_t row = row_begin + tiles * kMatrixRows; row < row_end)
-    octavo_kernels_avx512vnni()->matmul[type_index(T)](w, a, panel_begin, panel_end, row, row_end, y, ldy);
+  if (const int64_t row = first + tiles * kJoinedRows; row < row_end)
+    without(w, a, panel_begin, panel_end, row, row_end, y, ldy);
+}
+
+/// The int8 form of a row, and its bytes beside those of the rows around it.
+void quantize_row_joined(const float* x, int64_t n, const ActPlace& out) {
+  octavo_kernels_avx512vnni()->quantize_row(x, n, out);
+  if (out.joined == nullptr) return;
+  const uint8_t* q = out.tile + out.row * kActBlock;
+  int8_t* to = out.joined;
+  for (int64_t block = 0; block < n / kActBlock; ++block) {
+    __builtin_memcpy(to, q, kActBlock);
+    q += (size_t)out.rows * sizeof(ActTile<1>), to += kJoinedRows * kActBlock;
+  }
+}
+void quantize_column_joined(const float* x, int64_t stride, int count, const ActPlace& out) {
+  octavo_kernels_avx512vnni()->quantize_column(x, stride, count, out);
+  if (out.joined == nullptr) return;
+  const uint8_t* q = out.tile + out.row * kActBlock;
+  for (int row = 0; row < count; ++row) __builtin_memcpy(out.joined + row * kActBlock, q + row * kActBlock, kActBlock);
 }
 
 // The machine's peak is measured with products of 32 columns, as the kernels have them: a product takes as long for 64.
@@ -396,12 +443,12 @@ inline constexpr int kProbeTiles = 4;
 
 int64_t probe_tiles(int64_t rounds, const int8_t* operands, int32_t* result) {
   constexpr int kA = kProbeTiles, kB = kA + 1;
-  alignas(64) int8_t bytes[kMatrixRows][kTileRowBytes];
-  alignas(64) int32_t sums[kMatrixRows][kPanelRows];
+  alignas(64) int8_t bytes[kJoinedRows][kTileRowBytes];
+  alignas(64) int32_t sums[kJoinedRows][kPanelRows];
   TileConfig config;
   for (int t = 0; t <= kB; ++t) {
     config.bytes_of_row[t] = t == kA ? kActBlock : kTileRowBytes;
-    config.rows[t] = t == kB ? kActBlock / kQuad : kMatrixRows;
+    config.rows[t] = t == kB ? kActBlock / kQuad : kJoinedRows;
   }
   for (auto& row : bytes)
     for (int i = 0; i < kTileRowBytes; ++i) row[i] = operands[i % 16];
@@ -415,8 +462,7 @@ int64_t probe_tiles(int64_t rounds, const int8_t* operands, int32_t* result) {
       tile_load<C>(sums, kTileRowBytes);
     });
     for (int64_t r = 0; r < rounds; ++r)
-      for_constants<kProbeTiles>([&]<int C>()
-                                     __attribute__((always_inline)) { tile_dot_signed_unsigned<C, kA, kB>(); });
+      for_constants<kProbeTiles>([&]<int C>() __attribute__((always_inline)) { tile_dot_signed_signed<C, kA, kB>(); });
     *result = 0;
     for_constants<kProbeTiles>([&]<int C>() __attribute__((always_inline)) {
       tile_store<C>(sums, kTileRowBytes);
@@ -425,7 +471,7 @@ int64_t probe_tiles(int64_t rounds, const int8_t* operands, int32_t* result) {
       *result ^= i32_sum(all);
     });
   }
-  return rounds * kProbeTiles * kMatrixRows * kPanelRows * kActBlock;
+  return rounds * kProbeTiles * kJoinedRows * kPanelRows * kActBlock;
 }
 
 template <DType... T>
@@ -438,6 +484,9 @@ void set_tile_products(KernelTable& table) {
 KernelTable table_with_tiles(const KernelTable& without) {
   KernelTable table = without;
   set_tile_products<DType::kQ4_0, DType::kQ4_1, DType::kQ8_0, DType::kQ4_K>(table);
+  table.joined_rows = kJoinedRows;
+  table.quantize_row = &quantize_row_joined;
+  table.quantize_column = &quantize_column_joined;
   table.probe_int8 = &probe_tiles;
   return table;
 }

@@ -104,6 +104,7 @@ inline void i32_sum_of_each(const I32 (&v)[4], int32_t (&out)[4]) {
 
 inline U8 u8_load(const uint8_t* p) { return _mm512_loadu_si512(p); }
 inline U8 u8_mask(U8 a, int byte) { return _mm512_and_si512(a, _mm512_set1_epi8((char)byte)); }
+inline U8 u8_sub(U8 a, int byte) { return _mm512_sub_epi8(a, _mm512_set1_epi8((char)byte)); }
 inline U8 u8_or(U8 a, U8 b) { return _mm512_or_si512(a, b); }
 template <int N>
 inline U8 u8_shr(U8 a, int byte) {
@@ -149,9 +150,14 @@ inline constexpr bool kAnyByte = true;
 
 using I16 = __m512i;
 inline I16 i16_pair_of(I32 a) { return _mm512_xor_si512(a, _mm512_set1_epi32(0x8000)); }
+/// The lower half of each lane of a, the upper one of b.
+inline I16 i16_pair_with_upper(I32 a, I32 b) {
+  return _mm512_ternarylogic_epi32(a, _mm512_set1_epi32(0xFFFF), b, 0xE2);
+}
 inline I16 i16_load(const int16_t* p) { return _mm512_loadu_si512(p); }
 inline I16 i16_widen(const int8_t* p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i*)p)); }
 inline I16 i16_broadcast2(const int16_t* p) { return Bytes4{p}; }
+inline I32 i32_sums_of_pairs(I16 a, I16 b) { return _mm512_madd_epi16(a, b); }
 /// In assembly: with the intrinsic GCC 12 copies every sum before it adds to it, and spills half of them.
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   asm("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(b));

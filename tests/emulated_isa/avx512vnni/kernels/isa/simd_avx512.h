@@ -128,6 +128,10 @@ inline void i32_sum_of_each(const I32 (&v)[4], int32_t (&out)[4]) {
 }
 
 inline U8 u8_load(const uint8_t* p) { return {half::u8_load(p), half::u8_load(p + 32)}; }
+inline U8 u8_sub(U8 a, int byte) {
+  const __m256i bytes = _mm256_set1_epi8((char)byte);
+  return {_mm256_sub_epi8(a.lo, bytes), _mm256_sub_epi8(a.hi, bytes)};
+}
 inline U8 u8_mask(U8 a, int byte) { return {half::u8_mask(a.lo, byte), half::u8_mask(a.hi, byte)}; }
 inline U8 u8_or(U8 a, U8 b) { return i32_or(a, b); }
 template <int N>
@@ -165,9 +169,13 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) { return dot_small(acc, w, a); }
 inline constexpr bool kAnyByte = true;
 
 inline I16 i16_pair_of(I32 a) { return {half::i16_pair_of(a.lo), half::i16_pair_of(a.hi)}; }
+inline I16 i16_pair_with_upper(I32 a, I32 b) {
+  return {_mm256_blend_epi16(a.lo, b.lo, 0xAA), _mm256_blend_epi16(a.hi, b.hi, 0xAA)};
+}
 inline I16 i16_load(const int16_t* p) { return {half::i16_load(p), half::i16_load(p + 16)}; }
 inline I16 i16_widen(const int8_t* p) { return {half::i16_widen(p), half::i16_widen(p + 16)}; }
 inline I16 i16_broadcast2(const int16_t* p) { return Bytes4{p}; }
+inline I32 i32_sums_of_pairs(I16 a, I16 b) { return {_mm256_madd_epi16(a.lo, b.lo), _mm256_madd_epi16(a.hi, b.hi)}; }
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   return {half::dot_pairs(acc.lo, a.lo, b.lo), half::dot_pairs(acc.hi, a.hi, b.hi)};
 }
