@@ -42,6 +42,10 @@ def batched(goal=None, avx2_goal=None):
     return Row("decode", 64, batch=32, depth=32, goal=goal, avx2_goal=avx2_goal)
 
 
+# What is asked of Mamba-2 hybrids and of latent attention.
+HYBRID_ROWS = (Row("prefill", 256, goal=2, avx2_goal=2), Row("decode", 32, goal=1.3, avx2_goal=1.2),
+               sequences(8, goal=2, avx2_goal=1.5), Row("decode", 32, depth=4096, goal=1, avx2_goal=1))
+
 Q4_K_M = "Q4_K,Q4_K,Q6_K,Q4_K"  # about the shares that Q4_K_M gives its two types
 
 # llama.cpp has no kernels for rows of weights in Q4_1, Q1_0 or TQ2_0 that take several rows of activations at once; the
@@ -105,6 +109,15 @@ FILES = (
     File("qwen3-coder-next-q4_k", "Qwen3-Coder-Next shape with 8 of its 48 layers, Q4_K and Q6_K",
          (Row("prefill", 256, goal=2, avx2_goal=2), Row("decode", 32, goal=1.3, avx2_goal=1.2)),
          ("--shape", "qwen3-coder-next", "--layers", "8", "--mix", Q4_K_M)),
+    File("glm-4.5-air-q4_k", "GLM-4.5-Air shape with 4 of its 46 layers, Q4_K and Q6_K",
+         (Row("prefill", 256, goal=2, avx2_goal=2), Row("decode", 32, goal=1.3, avx2_goal=1.2)),
+         ("--shape", "glm-4.5-air", "--layers", "4", "--mix", Q4_K_M), large=True),
+    File("nemotron-3-nano-30b-q4_k", "Nemotron-3-Nano-30B-A3B shape with 12 of its 52 layers, Q4_K and Q6_K",
+         HYBRID_ROWS, ("--shape", "nemotron-3-nano-30b", "--layers", "12", "--mix", Q4_K_M), large=True),
+    File("granite-4.0-h-tiny-q4_k", "Granite-4.0-H-Tiny shape, Q4_K and Q6_K",
+         HYBRID_ROWS, ("--shape", "granite-4.0-h-tiny", "--mix", Q4_K_M), large=True),
+    File("glm-4.7-flash-q4_k", "GLM-4.7-Flash shape with 8 of its 47 layers, Q4_K and Q6_K",
+         HYBRID_ROWS, ("--shape", "glm-4.7-flash", "--layers", "8", "--mix", Q4_K_M), large=True),
     File("qwen3-30b-a3b-q4_k", "Qwen3-30B-A3B shape, Q4_K and Q6_K",
          (Row("prefill", 512, goal=2.5, avx2_goal=2), Row("decode", 32, goal=1.3, avx2_goal=1.2),
           sequences(8, goal=2, avx2_goal=1.5)),

@@ -193,9 +193,10 @@ class TileProducts : public testing::Test {
   MatrixMaker maker_{random_};
 };
 
-constexpr DType kOnTiles[] = {DType::kQ4_0, DType::kQ4_1, DType::kQ8_0, DType::kQ4_K};
+constexpr DType kOnTiles[] = {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,   DType::kQ8_0,   DType::kQ3_K,
+                              DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL, DType::kIQ4_XS, DType::kMXFP4};
 
-TEST_F(TileProducts, AllButTheProductsOfFourTypesAreTheFunctionsOfTheLevelWithoutTiles) {
+TEST_F(TileProducts, AllButTheProductsOfSomeTypesAreTheFunctionsOfTheLevelWithoutTiles) {
   const std::set<DType> on_tiles(std::begin(kOnTiles), std::end(kOnTiles));
   for (const DType type : kAllDTypes)
     EXPECT_EQ(amx_->matmul[dtype_index(type)] != plain_->matmul[dtype_index(type)], on_tiles.contains(type))
@@ -236,8 +237,8 @@ TEST_F(TileProducts, HaveTheSameBitsForAnyNumberOfRows) {
   std::vector<std::int64_t> counts = {31, 32, 33, 127, 128, 129, 512};
   for (std::int64_t rows = 1; rows <= 17; ++rows) counts.push_back(rows);
   for (const DType type : kOnTiles) {
-    const std::int64_t cols = type == DType::kQ4_K ? 1280 : 1088;  // two runs of different length
-    const Matrix m = maker_.make(type, 53, cols);                  // a panel in part
+    const std::int64_t cols = packed_block(type).block == 256 ? 1280 : 1088;  // two runs of different length
+    const Matrix m = maker_.make(type, 53, cols);                             // a panel in part
     for (const std::int64_t rows : counts) expect_same_bits(m, normal(rows * cols));
   }
 }
@@ -378,12 +379,15 @@ TEST_F(TileProducts, AreOneForSixteenRowsOfAPanelAndABlock) {
                                {2048, 16, kPanels * 64 + 3},        // two runs
                                {64, 16, 0},                         // too short for products ahead
                                {1056, 16, 0}};                      // an odd number of blocks
-  for (const DType type : kOnTiles)
+  for (const DType type : kOnTiles) {
+    const int parts = type == DType::kQ3_K || type == DType::kQ6_K ? 2 : 1;  // sub-blocks of 16 weights
     for (const Count& count : kCounts)
       if (count.cols % packed_block(type).block == 0)
-        EXPECT_EQ(count_products(*amx_, maker_.make(type, kPanels * 16, count.cols), count.rows), count.products)
+        EXPECT_EQ(count_products(*amx_, maker_.make(type, kPanels * 16, count.cols), count.rows),
+                  parts * count.products)
             << dtype_info(type).name << ", " << count.rows << " rows of " << count.cols;
-  EXPECT_EQ(count_products(*amx_, maker_.make(DType::kQ6_K, 48, 256), 64), 0);  // a type whose sub-blocks are of 16
+  }
+  EXPECT_EQ(count_products(*amx_, maker_.make(DType::kQ2_K, 48, 256), 64), 0);  // minimums of 16 weights
 }
 
 #endif

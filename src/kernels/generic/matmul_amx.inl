@@ -17,35 +17,35 @@ static_assert(kLanes == kPanelRows && 2 * kTileRows == kJoinedRows,
 
 // The loop's shape, which `bench_matmul --isa amx` is for on a machine with tiles.
 
-inline constexpr int kRunBlocks = 32;     // activation blocks of a run, at most
-inline constexpr int kInFlight = 3;       // products ahead of the scale step
-inline constexpr int kRing = 4;           // results and unpacked bytes that are kept: a power of 2
+inline constexpr int kRunBlocks = 32;           // activation blocks of a run, at most
+inline constexpr int kInFlight = 3;             // products ahead of the scale step
+inline constexpr int kRing = 4;                 // results and unpacked bytes that are kept: a power of 2
+inline constexpr int kLeastRows = kJoinedRows;  // from which on tiles pay
+inline constexpr int kDirectTiles =
+    1;  // row tiles up to which weights are not unpacked in runs, but before each product
 inline constexpr int kWaitingTiles = 32;  // row tiles whose sums wait in memory between runs, at most: 32 KiB
-
-/// Rows from which on tiles pay.
-template <DType T>
-constexpr int64_t least_rows() {
-  return kJoinedRows;
-}
-/// Row tiles up to which weights are not unpacked in runs, but just before each product.
-template <DType T>
-constexpr int64_t most_direct_tiles() {
-  return T == DType::kQ4_0 ? 1 : 2;
-}
 
 // Two tiles are results in turn, one is of activations and one of weights. The others hold nothing: each that does
 // makes a product slower where the core's other thread is at work.
 inline constexpr int kOfRows = 2, kOfWeights = 3;
 
+/// The products of an activation block: each has a scale.
+template <DType T>
+constexpr int num_parts() {
+  return kActBlock / Weights<T>::kSubBlock;
+}
+
+template <int Parts>
 constexpr TileConfig shapes_of_products() {
   TileConfig config;
   for (int t = 0; t < 4; ++t) {
-    config.bytes_of_row[t] = t == kOfRows ? kActBlock : kTileRowBytes;
-    config.rows[t] = t == kOfWeights ? kActBlock / kQuad : kJoinedRows;
+    config.bytes_of_row[t] = t == kOfRows ? kActBlock / Parts : kTileRowBytes;
+    config.rows[t] = t == kOfWeights ? kActBlock / kQuad / Parts : kJoinedRows;
   }
   return config;
 }
-constexpr TileConfig kShapesOfProducts = shapes_of_products();
+template <int Parts>
+inline constexpr TileConfig kShapesOfProducts = shapes_of_products<Parts>();
 
 /// Tiles that are configured while it lives. Nothing is called meanwhile: other code may not meet them, and the system
 /// saves 8 KiB more at each switch from this thread.
@@ -59,13 +59,17 @@ class TilesInUse {
 
 constexpr int kBlockBytes = kActBlock * kPanelRows;  // bytes of unpacked weights that meet an activation block
 
+/// The sums of a row's products with 32 weights of each output of a panel.
+template <DType T>
+using Dots = I32[num_parts<T>()];
+
 /// The factors of 32 weights of each output of a panel.
 template <DType T>
 struct TileScales {
   F32 scale;
 
-  OCTAVO_KERNEL_PART F32 add_to(F32 acc, I32 dot, const ActTile<kTileRows>& x, int row) const {
-    return add_scaled<T>(acc, dot, scale, nullptr, x, row);
+  OCTAVO_KERNEL_PART F32 add_to(F32 acc, const Dots<T>& dot, const ActTile<kTileRows>& x, int row) const {
+    return add_scaled<T>(acc, dot[0], scale, nullptr, x, row);
   }
 };
 template <DType T>
@@ -73,8 +77,8 @@ template <DType T>
 struct TileScales<T> {
   I16 pairs;
 
-  OCTAVO_KERNEL_PART F32 add_to(F32 acc, I32 dot, const ActTile<kTileRows>& x, int row) const {
-    const I16 pair = i16_pair_with_upper(dot, i32_set(x.sum_pair[row]));
+  OCTAVO_KERNEL_PART F32 add_to(F32 acc, const Dots<T>& dot, const ActTile<kTileRows>& x, int row) const {
+    const I16 pair = i16_pair_with_upper(dot[0], i32_set(x.sum_pair[row]));
     return f32_fma(i32_to_f32(i32_sums_of_pairs(pair, pairs)), f32_set(x.scale[row]), acc);
   }
 };
@@ -83,8 +87,19 @@ template <DType T>
 struct TileScales<T> {
   F32 scale, minimum;
 
-  OCTAVO_KERNEL_PART F32 add_to(F32 acc, I32 dot, const ActTile<kTileRows>& x, int row) const {
-    return add_scaled<T>(acc, dot, scale, &minimum, x, row);
+  OCTAVO_KERNEL_PART F32 add_to(F32 acc, const Dots<T>& dot, const ActTile<kTileRows>& x, int row) const {
+    return add_scaled<T>(acc, dot[0], scale, &minimum, x, row);
+  }
+};
+template <DType T>
+  requires(!has_integer_scales(T) && num_parts<T>() == 2)
+struct TileScales<T> {
+  static_assert(!Weights<T>::kHasMin, "two more multiply-adds would leave tiles no gain");
+  F32 scale[2];
+
+  OCTAVO_KERNEL_PART F32 add_to(F32 acc, const Dots<T>& dot, const ActTile<kTileRows>& x, int row) const {
+    const F32 sum = f32_fma(i32_to_f32(dot[1]), scale[1], f32_mul(i32_to_f32(dot[0]), scale[0]));
+    return f32_fma(sum, f32_set(x.scale[row]), acc);
   }
 };
 
@@ -98,12 +113,19 @@ constexpr int offset_of_bytes() {
   }
 }
 
+/// 32 columns of a panel: those of activation block g of the weights' block whose quads are at `block`; or, of bytes
+/// that were unpacked, number 0 of their own.
+struct BlockQuads {
+  const uint8_t* block;
+  int g;
+};
+
 /// 32 columns of a panel as signed bytes, whose sums of products begin at 0.
 template <DType T>
-OCTAVO_KERNEL_PART void unpack_weights(const uint8_t* quads, uint8_t* out) {
+OCTAVO_KERNEL_PART void unpack_weights(const BlockQuads& quads, uint8_t* out) {
   constexpr int kOffset = offset_of_bytes<T>();
   for_constants<8>([&]<int J>() __attribute__((always_inline)) {
-    const U8 bytes = Weights<T>::template quad<J>(quads, 0);
+    const U8 bytes = Weights<T>::template quad<J>(quads.block, quads.g);
     i32_store((int32_t*)(out + J * kTileRowBytes), kOffset == 0 ? bytes : u8_sub(bytes, kOffset));
   });
 }
@@ -113,11 +135,10 @@ template <DType T, bool Direct>
 struct WeightRun {
   static constexpr PackedBlock kB = packed_block(T);
   static constexpr int kActBlocks = kB.block / kActBlock, kUnit = unit_blocks(T);
-  static_assert(kActBlocks > 1 ? kUnit == 1 && kActBlocks % 2 == 0 : kUnit <= 2,
-                "a pair lies in one unit, or in two of one");
+  static_assert(kActBlocks == 1 || kActBlocks % 2 == 0);
   alignas(64) uint8_t bytes[Direct ? 1 : kRunBlocks][kBlockBytes];
   TileScales<T> scales[kRunBlocks];
-  const uint8_t* quads[kRunBlocks];
+  BlockQuads quads[kRunBlocks];
 
   OCTAVO_KERNEL_PART void unpack_scales(const uint8_t* packed, int at) {
     if constexpr (has_integer_scales(T)) {
@@ -126,30 +147,30 @@ struct WeightRun {
       BlockScales<T> decoded;
       decoded.decode(packed, 0);
       for (int g = 0; g < kActBlocks; ++g) {
-        scales[at + g].scale = decoded.scale[g];
-        if constexpr (Weights<T>::kHasMin) scales[at + g].minimum = decoded.minimum[g];
+        if constexpr (num_parts<T>() == 2) {
+          scales[at + g].scale[0] = decoded.scale[2 * g], scales[at + g].scale[1] = decoded.scale[2 * g + 1];
+        } else {
+          scales[at + g].scale = decoded.scale[g];
+          if constexpr (Weights<T>::kHasMin) scales[at + g].minimum = decoded.minimum[g];
+        }
       }
     }
   }
-  OCTAVO_KERNEL_PART void unpack_quads(const uint8_t* packed, int at) {
+  OCTAVO_KERNEL_PART void unpack_quads(const BlockQuads& packed, int at) {
     if constexpr (!Direct) unpack_weights<T>(packed, bytes[at]);
-    quads[at] = Direct ? packed : bytes[at];
+    quads[at] = Direct ? packed : BlockQuads{bytes[at], 0};
   }
 
-  /// Activation blocks `at`, an even number, and `at` + 1 of those from `first` on, the beginning of a unit.
-  OCTAVO_KERNEL_PART void unpack_pair(const uint8_t* first, int at) {
-    constexpr int kBytes = kB.quad_bytes + kB.scale_bytes, kQuads = kB.quad_bytes / kActBlocks;
-    if constexpr (kActBlocks > 1) {
-      const uint8_t* block = first + at / kActBlocks * kBytes;
-      const uint8_t* packed = block + kB.scale_bytes + at % kActBlocks * kQuads;
-      if (at % kActBlocks == 0) unpack_scales(block, at);
-      unpack_quads(packed, at), unpack_quads(packed + kQuads, at + 1);
-    } else {
-      for (int i = 0; i < 2; ++i) {
-        const uint8_t* unit = first + (at + i) / kUnit * kUnit * kBytes;
-        unpack_scales(unit + i % kUnit * kB.scale_bytes, at + i);
-        unpack_quads(unit + unit_scale_bytes(T, kUnit) + i % kUnit * kB.quad_bytes, at + i);
-      }
+  /// Activation blocks `at`, an even number, and `at` + 1 of the run's `count` from `first` on, the beginning of a
+  /// unit.
+  OCTAVO_KERNEL_PART void unpack_pair(const uint8_t* first, int at, int count) {
+    constexpr int kBytes = kB.quad_bytes + kB.scale_bytes;
+    for (int i = at; i < at + 2; ++i) {
+      const uint8_t* unit = first + i / kActBlocks / kUnit * kUnit * kBytes;
+      const int of_unit = i / kActBlocks % kUnit, left = count / kActBlocks - i / kActBlocks + of_unit;
+      const uint8_t* block = unit + unit_scale_bytes(T, left < kUnit ? left : kUnit) + of_unit * kB.quad_bytes;
+      if (i % kActBlocks == 0) unpack_scales(unit + of_unit * kB.scale_bytes, i);
+      unpack_quads({block, i % kActBlocks}, i);
     }
   }
 };
@@ -162,10 +183,10 @@ struct RunToUnpack {
   int at, count;  // what is done, and all of them: even numbers
 
   OCTAVO_KERNEL_PART void unpack_pair() {
-    if (at < count) run->unpack_pair(first, at), at += 2;
+    if (at < count) run->unpack_pair(first, at, count), at += 2;
   }
   OCTAVO_KERNEL_PART void unpack_rest() {
-    for (; at < count; at += 2) run->unpack_pair(first, at);
+    for (; at < count; at += 2) run->unpack_pair(first, at, count);
   }
 };
 
@@ -174,14 +195,14 @@ template <DType T, bool Direct>
 struct TileMemory {
   WeightRun<T, Direct> runs[2];  // the run at hand and the next one
   F32 sums[kWaitingTiles][kJoinedRows];
-  alignas(64) int32_t results[kRing][kJoinedRows][kPanelRows];
+  alignas(64) int32_t results[kRing][num_parts<T>()][kJoinedRows][kPanelRows];
   alignas(64) uint8_t bytes[kRing][kBlockBytes];
 };
 
 /// The places of the next product's activations and weights.
 struct NextProduct {
   const int8_t* rows;
-  const uint8_t* const* quads;
+  const BlockQuads* quads;
 };
 
 /// The block at hand of a row tile's scales and sums: rows 0 to 7, and rows 8 to 15.
@@ -192,6 +213,7 @@ struct RowPair {
 /// The way through a call's blocks: products, which are ahead, and the scale steps.
 template <DType T, bool Direct>
 struct TilePipeline {
+  static constexpr int kParts = num_parts<T>();
   TileMemory<T, Direct>& memory;
   NextProduct next;
   NextPanels ask;
@@ -201,42 +223,50 @@ struct TilePipeline {
   OCTAVO_KERNEL_PART void unpack_next(unsigned number) {
     if constexpr (Direct) unpack_weights<T>(*next.quads++, memory.bytes[number % kRing]);
   }
-  OCTAVO_KERNEL_PART void load(unsigned number) {
-    tile_load<kOfRows>(next.rows, kActBlock);
-    tile_load<kOfWeights>(Direct ? memory.bytes[number % kRing] : *next.quads++, kTileRowBytes);
-    next.rows += kJoinedRows * kActBlock;
+  /// Begins part Part of the product of block `number`, an even or an odd one, and stores the part before it. Stores
+  /// are late, because one that waited for its product would hold up the next product's loads.
+  template <int Odd, int Part>
+  OCTAVO_KERNEL_PART void product(unsigned number, bool stores = true) {
+    constexpr int kResult = (Odd * kParts + Part) % 2, kBefore = Part == 0 ? kParts - 1 : Part - 1;
+    const uint8_t* weights = Direct ? memory.bytes[number % kRing] : next.quads->block;
+    tile_load<kOfRows>(next.rows + Part * kActBlock / kParts, kActBlock);
+    tile_load<kOfWeights>(weights + Part * kBlockBytes / kParts, kTileRowBytes);
+    if constexpr (Part + 1 == kParts) {
+      next.rows += kJoinedRows * kActBlock;
+      if constexpr (!Direct) ++next.quads;
+    }
+    tile_zero<kResult>();
+    tile_dot_signed_signed<kResult, kOfRows, kOfWeights>();
+    if (stores)
+      tile_store<1 - kResult>(memory.results[(Part == 0 ? number - 1 : number) % kRing][kBefore],
+                              kPanelRows * sizeof(int32_t));
   }
-  template <int Result>
-  OCTAVO_KERNEL_PART void product() {
-    tile_zero<Result>();
-    tile_dot_signed_signed<Result, kOfRows, kOfWeights>();
-  }
-  template <int Result>
-  OCTAVO_KERNEL_PART void store(unsigned number) {
-    tile_store<Result>(memory.results[number % kRing], kPanelRows * sizeof(int32_t));
+  template <int Odd>
+  OCTAVO_KERNEL_PART void products(unsigned number, bool stores = true) {
+    product<Odd, 0>(number, stores);
+    if constexpr (kParts == 2) product<Odd, 1>(number);
   }
 
   /// The products ahead of the first scale step. The last of them is stored by that.
   OCTAVO_KERNEL_PART void begin() {
     static_assert(kInFlight == 3);
-    unpack_next(0), load(0), product<0>();
-    unpack_next(1), load(1), product<1>(), store<0>(0);
-    unpack_next(2), load(2), product<0>(), store<1>(1);
+    unpack_next(0), products<0>(0, false);
+    unpack_next(1), products<1>(1);
+    unpack_next(2), products<0>(2);
     unpack_next(3);
   }
 
-  /// The product three blocks ahead, the store of the one before it, and the scale step of the block at hand, whose
-  /// number is even or odd (Odd). Stores are late, because one that waited for its product would hold up the next
-  /// product's loads.
+  /// The product three blocks ahead, and the scale step of the block at hand, whose number is even or odd (Odd).
   template <int Odd>
   OCTAVO_KERNEL_PART void step(RowPair& x, const TileScales<T>& scales, F32 (&acc)[kJoinedRows]) {
     ask.read_far();
-    load(at + kInFlight);
-    product<1 - Odd>(), store<Odd>(at + kInFlight - 1);
+    products<1 - Odd>(at + kInFlight);
     unpack_next(at + kInFlight + 1);
-    const int32_t(*result)[kPanelRows] = memory.results[at % kRing];
+    const int32_t(&results)[kParts][kJoinedRows][kPanelRows] = memory.results[at % kRing];
     for_constants<kJoinedRows>([&]<int R>() __attribute__((always_inline)) {
-      acc[R] = scales.add_to(acc[R], i32_load(result[R]), R < kTileRows ? *x.first : *x.second, R % kTileRows);
+      Dots<T> dot;
+      for_constants<kParts>([&]<int Part>() __attribute__((always_inline)) { dot[Part] = i32_load(results[Part][R]); });
+      acc[R] = scales.add_to(acc[R], dot, R < kTileRows ? *x.first : *x.second, R % kTileRows);
     });
     ++at, ++x.first, ++x.second;
   }
@@ -390,7 +420,7 @@ __attribute__((noinline)) void tile_products(const PackedMatrix& w, const Activa
                                              float* y, int64_t ldy) {
   TileMemory<T, Direct> memory;
   const TileProducts<T, Direct> products{w, a, y, ldy, memory};
-  const TilesInUse in_use(kShapesOfProducts);
+  const TilesInUse in_use(kShapesOfProducts<num_parts<T>()>);
   for (int64_t t = 0; t < range.tiles; t += kWaitingTiles) {
     const int64_t tiles = range.tiles - t < kWaitingTiles ? range.tiles - t : kWaitingTiles;
     products.multiply({range.panel, range.panels, range.row + t * kJoinedRows, tiles});
@@ -406,11 +436,11 @@ void matmul_amx(const PackedMatrix& w, const ActivationRows& a, int64_t panel_be
   const int64_t first = (row_begin + kJoinedRows - 1) / kJoinedRows * kJoinedRows;
   const int64_t tiles = row_end / kJoinedRows - first / kJoinedRows;
   const bool fits = a.joined != nullptr && w.cols % kColumnStep == 0 && w.cols >= kLeastColumns;
-  if (!fits || tiles * kJoinedRows < least_rows<T>())
+  if (!fits || tiles * kJoinedRows < kLeastRows)
     return without(w, a, panel_begin, panel_end, row_begin, row_end, y, ldy);
   if (row_begin < first) without(w, a, panel_begin, panel_end, row_begin, first, y, ldy);
   const TileRange range{panel_begin, panel_end - panel_begin, first, tiles};
-  if (tiles > most_direct_tiles<T>()) {
+  if (tiles > kDirectTiles) {
     tile_products<T, false>(w, a, range, y, ldy);
   } else {
     tile_products<T, true>(w, a, range, y, ldy);
@@ -479,11 +509,12 @@ void set_tile_products(KernelTable& table) {
   ((table.matmul[type_index(T)] = &matmul_amx<T>), ...);
 }
 
-/// The table of the level without tiles, with products on them. Sub-blocks of 16 weights would be products of 16
-/// columns, a quarter of the peak.
+/// The table of the level without tiles, with products on them. Sub-blocks of 16 weights are two products of 16
+/// columns, each with a scale step of its own; those that have minimums besides gain nothing.
 KernelTable table_with_tiles(const KernelTable& without) {
   KernelTable table = without;
-  set_tile_products<DType::kQ4_0, DType::kQ4_1, DType::kQ8_0, DType::kQ4_K>(table);
+  set_tile_products<DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1, DType::kQ8_0, DType::kQ3_K, DType::kQ4_K,
+                    DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL, DType::kIQ4_XS, DType::kMXFP4>(table);
   table.joined_rows = kJoinedRows;
   table.quantize_row = &quantize_row_joined;
   table.quantize_column = &quantize_column_joined;
