@@ -42,7 +42,7 @@ struct ComputeContext {
 
   /// A buffer of rows: [max_rows, cols].
   AlignedBuffer<float> make_rows(int cols) const { return AlignedBuffer<float>(to_size(max_rows) * to_size(cols)); }
-  QuantizedRows make_quantized_rows(int cols) const { return {max_rows, cols, kernels.tile_rows}; }
+  QuantizedRows make_quantized_rows(int cols) const { return {max_rows, cols, kernels}; }
 
   /// Calls body(row, worker) for each row, on all threads. One thread has all rows of a row tile: two would write the
   /// same cache lines.
