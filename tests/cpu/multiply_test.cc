@@ -137,10 +137,10 @@ TEST_P(GatedProductOf, PartsOfRowsAndColumnsHaveTheBitsOfTheWholeProduct) {
   }
 }
 
-// Q2_K is multiplied in int8 where Q4_0 is in bf16.
+// Q2_0 is multiplied in int8 where Q4_0 is in bf16.
 TEST_P(GatedProductOf, MatricesThatReadOtherFormsOfTheSameRowsHaveTheBitsOfTheirOwn) {
   const KernelTable& kernels = *kernels_of_level(GetParam());
-  const Weight a(kernels, DType::kQ2_K, 64, 1), b(kernels, DType::kQ4_0, 64, 2);
+  const Weight a(kernels, DType::kQ2_0, 64, 1), b(kernels, DType::kQ4_0, 64, 2);
   for (const int rows : {1, 19, 300}) {
     make_input(rows);
     expect_bits_of_the_parts(a.packed, b.packed, rows, 2);
