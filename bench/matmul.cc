@@ -86,15 +86,15 @@ void run_type(DType type, const Options& options, const KernelTable& kernels, Th
   const int most = *std::ranges::max_element(options.rows);
   AlignedBuffer<float> x(static_cast<std::size_t>(most) * static_cast<std::size_t>(options.cols));
   AlignedBuffer<float> y(static_cast<std::size_t>(most) * static_cast<std::size_t>(options.outputs));
-  QuantizedRows int8(most, options.cols, kernels);
+  QuantizedRows quantized(most, options.cols, kernels);
+  const RowForms forms = RowForms::of(kernels.activation_form(type));
   PanelScratch scratch;  // the matrices are packed
   std::mt19937 random(2);
   std::normal_distribution<float> normal;
   for (float& v : std::span(x.data(), x.size())) v = normal(random);
   for (const int rows : options.rows) {
     for (int row = 0; row < rows; ++row)
-      kernels.quantize_row(x.data() + std::int64_t{row} * options.cols, options.cols,
-                           int8.place(row, rows, options.cols));
+      quantized.write_row(forms, x.data() + std::int64_t{row} * options.cols, row, rows, options.cols);
     double best = 1e9, read = 1e9, peak = 0;
     std::size_t next = 0;
     const double operations = 2.0 * rows * options.cols * options.outputs;
@@ -102,14 +102,14 @@ void run_type(DType type, const Options& options, const KernelTable& kernels, Th
         static_cast<std::size_t>(std::clamp(4e9 / operations, 1.0, 1.0 * static_cast<double>(matrices.all().size())));
     for (int round = 0; round < options.rounds; ++round) {
       peak = std::max(peak, 2 * machine.byte_multiply_adds_per_second());
-      best =
-          std::min(best, seconds([&] {
-                           const ThreadPool::Step step(pool);
-                           for (std::size_t i = 0; i < repeats; ++i) {
-                             const Product product{&matrices.all()[next++ % matrices.all().size()], y.data()};
-                             multiply({&product, 1}, int8.view(x.data(), options.cols), rows, kernels, scratch, pool);
-                           }
-                         }) / static_cast<double>(repeats));
+      best = std::min(best, seconds([&] {
+                              const ThreadPool::Step step(pool);
+                              for (std::size_t i = 0; i < repeats; ++i) {
+                                const Product product{&matrices.all()[next++ % matrices.all().size()], y.data()};
+                                multiply({&product, 1}, quantized.view(x.data(), options.cols), rows, kernels, scratch,
+                                         pool);
+                              }
+                            }) / static_cast<double>(repeats));
       read = std::min(read, seconds([&] { machine.read_blocks(matrices.data().data(), kPiece, pieces); }) /
                                 static_cast<double>(pieces.size() * kPiece));
     }

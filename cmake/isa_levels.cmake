@@ -3,7 +3,7 @@
 # minutes, and one program runs one level: who builds only for this machine needs only its strongest. Packages and tests
 # need all.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set(octavo_all_isa_levels scalar avx2 avxvnni avx512vnni amx)
+  set(octavo_all_isa_levels scalar avx2 avxvnni avx512vnni amxbf16 amx)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(octavo_all_isa_levels scalar neon)
 else()
@@ -36,9 +36,11 @@ elseif(OCTAVO_ISA_LEVELS STREQUAL "native")
       "name its levels, or all")
   endif()
   octavo_find_machine_levels(octavo_isa_levels)
-  list(GET octavo_isa_levels -1 octavo_isa_levels)
-  if(octavo_isa_levels STREQUAL "amx")  # which has most of its kernels from the level beneath
-    set(octavo_isa_levels avx512vnni amx)
+  list(GET octavo_isa_levels -1 strongest)
+  if(strongest STREQUAL "amx")  # which has most of its kernels from another; and what is built on it comes along
+    list(FILTER octavo_isa_levels INCLUDE REGEX "^(avx512vnni|amx|amxbf16)$")
+  else()
+    set(octavo_isa_levels ${strongest})
   endif()
 else()
   set(octavo_isa_levels ${OCTAVO_ISA_LEVELS})
@@ -59,6 +61,11 @@ if("amx" IN_LIST octavo_isa_levels AND NOT "avx512vnni" IN_LIST octavo_isa_level
     "which it needs beside it")
 endif()
 
+if("amxbf16" IN_LIST octavo_isa_levels AND NOT "amx" IN_LIST octavo_isa_levels)
+  message(FATAL_ERROR "OCTAVO_ISA_LEVELS: found \"${OCTAVO_ISA_LEVELS}\": amxbf16 has most of its kernels from amx, which "
+    "it needs beside it")
+endif()
+
 # Flags of avx512vnni, with which tests compile an emulation of what is beyond it, too. GCC 12's own AVX-512 header warns
 # of its deliberately undefined values (GCC bug 105593).
 set(octavo_avx512vnni_flags -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mavx2 -mfma -mf16c
@@ -66,7 +73,7 @@ set(octavo_avx512vnni_flags -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512v
 
 # octavo_tell_isa_levels(TARGET): OCTAVO_HAS_SCALAR, OCTAVO_HAS_AVX2, ...: 1 for the levels that are built, else 0.
 function(octavo_tell_isa_levels target)
-  foreach(level scalar avx2 avxvnni avx512vnni amx neon)
+  foreach(level scalar avx2 avxvnni avx512vnni amx amxbf16 neon)
     string(TOUPPER ${level} name)
     if(level IN_LIST octavo_isa_levels)
       target_compile_definitions(${target} PRIVATE OCTAVO_HAS_${name}=1)

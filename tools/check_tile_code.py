@@ -4,8 +4,8 @@
     check_tile_code.py [--objdump OBJDUMP] OBJECT        exit code 1 and a line for each fault
 
 A function that configures tiles releases them, and neither calls nor jumps to another: whatever ran between would meet
-the tiles, and the system would save them at a switch. Tiles are used in such functions alone, and some of these use the
-byte products.
+the tiles, and the system would save them at a switch. Tiles are used in such functions alone, and some of these use
+products of bytes or of bf16.
 """
 import argparse
 import re
@@ -15,8 +15,8 @@ import sys
 HEAD = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 LINE = re.compile(r"^\s+[0-9a-f]+:\s+(?:notrack |bnd )*(\w+)\s*(.*)$")
 TARGET = re.compile(r"<(.*)>")
-PRODUCTS = {"tdpbssd", "tdpbsud"}
-TILES = PRODUCTS | {"tileloadd", "tileloaddt1", "tilestored", "tilezero", "tdpbusd", "tdpbuud", "tdpbf16ps"}
+PRODUCTS = {"tdpbssd", "tdpbsud", "tdpbf16ps"}
+TILES = PRODUCTS | {"tileloadd", "tileloaddt1", "tilestored", "tilezero", "tdpbusd", "tdpbuud"}
 
 
 def functions(listing):
@@ -53,7 +53,7 @@ def check(listing):
                      for mnemonic, operands in lines if leaves(name, mnemonic, operands)]
         products += sum(mnemonic in PRODUCTS for mnemonic, _ in lines)
     if not products:
-        problems.append(f"found no byte product of tiles, expected {' or '.join(sorted(PRODUCTS))}")
+        problems.append(f"found no product of tiles, expected {' or '.join(sorted(PRODUCTS))}")
     return problems, products
 
 

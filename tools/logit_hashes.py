@@ -51,7 +51,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="+", metavar="PROGRAM")
     parser.add_argument("--models", nargs="+", type=pathlib.Path)
-    parser.add_argument("--isa", nargs="+", default=["scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon"])
+    parser.add_argument("--isa", nargs="+", default=["scalar", "avx2", "avxvnni", "avx512vnni", "amx", "amxbf16", "neon"])
     parser.add_argument("--out", type=argparse.FileType("w"), default=sys.stdout)
     args = parser.parse_args()
     cases = differing = 0

@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import compare_logits  # noqa: E402
 import kv_quality  # noqa: E402
 
-LEVELS = ("scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon")
+LEVELS = ("scalar", "avx2", "avxvnni", "avx512vnni", "amx", "amxbf16", "neon")
 GOAL = 1.15
 
 

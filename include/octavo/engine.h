@@ -51,7 +51,8 @@ struct EngineOptions {
   std::filesystem::path model_path = {};  // a GGUF file
   int num_threads = 0;                    // 0: one thread for each physical core that this process may use, at most
                                           // its cgroup's quota rounded down
-  std::string isa = "auto";   // auto, scalar, avx2, avxvnni, avx512vnni, amx, neon; an unsupported one is an error
+  std::string isa =
+      "auto";  // auto, scalar, avx2, avxvnni, avx512vnni, amx, amxbf16, neon; an unsupported one is an error
   Bits bits = Bits::kNative;  // kPortable: answers have the same bits with each isa and on every machine
   /// The device that computes the first layers. A GPU gives the bits of `isa` and `bits`, so it changes no answer.
   Device device = Device::kCpu;

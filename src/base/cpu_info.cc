@@ -17,8 +17,9 @@ namespace octavo {
 namespace {
 
 /// The levels whose kernels are in this build; src/kernels/dispatch.cc has a row for each.
-constexpr std::array<bool, kNumIsaLevels> kBuilt = {OCTAVO_HAS_SCALAR,     OCTAVO_HAS_AVX2, OCTAVO_HAS_AVXVNNI,
-                                                    OCTAVO_HAS_AVX512VNNI, OCTAVO_HAS_AMX,  OCTAVO_HAS_NEON};
+constexpr std::array<bool, kNumIsaLevels> kBuilt = {OCTAVO_HAS_SCALAR,     OCTAVO_HAS_AVX2,    OCTAVO_HAS_AVXVNNI,
+                                                    OCTAVO_HAS_AVX512VNNI, OCTAVO_HAS_AMXBF16, OCTAVO_HAS_AMX,
+                                                    OCTAVO_HAS_NEON};
 constexpr std::string_view kHowToBuild = "configure it with -DOCTAVO_ISA_LEVELS=all for every level";
 
 bool contains(const std::vector<IsaLevel>& levels, IsaLevel level) {
@@ -65,6 +66,7 @@ std::vector<IsaLevel> IsaLevels::usable() const {
 IsaLevels isa_levels() {
   IsaLevels levels;
   levels.tiles = tile_support();
+  levels.bf16_tiles = bf16_tile_support();
   for (int i = 0; i < kNumIsaLevels; ++i) {
     const auto level = static_cast<IsaLevel>(i);
     if (kBuilt[to_size(i)]) levels.built.push_back(level);
@@ -80,15 +82,19 @@ std::vector<IsaLevel> supported_isa_levels() { return isa_levels().usable(); }
 Result<IsaLevel> parse_isa(std::string_view name, const IsaLevels& levels) {
   const std::vector<IsaLevel> usable = levels.usable();
   if (name == "auto") {
-    if (!usable.empty()) return usable.back();
+    const auto strongest = std::find_if(usable.rbegin(), usable.rend(), is_chosen_by_auto);
+    if (strongest != usable.rend()) return *strongest;
     return fail("this build has the instruction sets: {}, and this processor: {}; {}", names_of(levels.built),
                 names_of(levels.processor), kHowToBuild);
   }
   const auto found = std::find(kIsaNames.begin(), kIsaNames.end(), name);
   if (found == kIsaNames.end()) return fail("unknown instruction set '{}'; here there are: {}", name, names_of(usable));
   const auto level = static_cast<IsaLevel>(found - kIsaNames.begin());
-  if (level == IsaLevel::kAmx && levels.tiles != TileSupport::kUsable)
-    return fail("instruction set 'amx' is not supported here: {}", what_is_missing(levels.tiles));
+  const TileSupport tiles = level == IsaLevel::kAmx       ? levels.tiles
+                            : level == IsaLevel::kAmxBf16 ? levels.bf16_tiles
+                                                          : TileSupport::kUsable;
+  if (tiles != TileSupport::kUsable)
+    return fail("instruction set '{}' is not supported here: {}", name, what_is_missing(tiles));
   if (!contains(levels.processor, level))
     return fail("instruction set '{}' is not supported by this processor, which has: {}", name,
                 names_of(levels.processor));

@@ -12,7 +12,7 @@
 
 namespace octavo {
 
-/// The name used on the command line: scalar, avx2, avxvnni, avx512vnni, amx, neon.
+/// The name used on the command line: scalar, avx2, avxvnni, avx512vnni, amx, amxbf16, neon.
 std::string_view isa_name(IsaLevel level);
 
 /// The levels of this build and of this processor, weakest first; tests make lists of their own.
@@ -20,6 +20,7 @@ struct IsaLevels {
   std::vector<IsaLevel> built;               // levels with kernels, by OCTAVO_ISA_LEVELS when the build was configured
   std::vector<IsaLevel> processor;           // levels that the processor and the system can run
   TileSupport tiles = TileSupport::kUsable;  // what amx lacks, where the processor's levels are without it
+  TileSupport bf16_tiles = TileSupport::kUsable;  // what amxbf16 lacks
 
   /// The levels in both lists; empty where the build is for another processor.
   std::vector<IsaLevel> usable() const;

@@ -15,7 +15,7 @@
 namespace octavo {
 
 /// The first thing that is missing, or kUsable.
-enum class TileSupport : std::uint8_t { kUsable, kNoInstructions, kNoState, kNoPermission };
+enum class TileSupport : std::uint8_t { kUsable, kNoInstructions, kNoState, kNoPermission, kNoBf16, kNoVbmi };
 
 /// The missing part, as the end of a sentence; empty for kUsable.
 constexpr std::string_view what_is_missing(TileSupport support) {
@@ -25,6 +25,8 @@ constexpr std::string_view what_is_missing(TileSupport support) {
     case TileSupport::kNoState: return "the system does not save the state of tiles (XCR0 lacks bit 17 or 18)";
     case TileSupport::kNoPermission:
       return "the system refused this process the use of tiles (arch_prctl ARCH_REQ_XCOMP_PERM)";
+    case TileSupport::kNoBf16: return "the processor has no amx-bf16";
+    case TileSupport::kNoVbmi: return "the processor has no avx512_vbmi";
   }
   return {};
 }
@@ -40,6 +42,13 @@ constexpr TileSupport tile_support_of(const TileQuestions& ask) {
   if (!ask.has_instructions()) return TileSupport::kNoInstructions;
   if (!ask.saves_state()) return TileSupport::kNoState;
   return ask.is_permitted() ? TileSupport::kUsable : TileSupport::kNoPermission;
+}
+
+/// What products in bf16 need beside the tiles themselves.
+constexpr TileSupport bf16_tile_support_of(TileSupport tiles, bool has_bf16, bool has_vbmi) {
+  if (tiles != TileSupport::kUsable) return tiles;
+  if (!has_bf16) return TileSupport::kNoBf16;
+  return has_vbmi ? TileSupport::kUsable : TileSupport::kNoVbmi;
 }
 
 #if defined(__x86_64__)
@@ -74,9 +83,17 @@ inline TileSupport tile_support() {
   return support;
 }
 
+inline TileSupport bf16_tile_support() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  constexpr unsigned kBf16 = 1U << 22, kVbmi = 1U << 1;
+  const bool known = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0;
+  return bf16_tile_support_of(tile_support(), known && (d & kBf16) != 0, known && (c & kVbmi) != 0);
+}
+
 #else
 
 inline TileSupport tile_support() { return TileSupport::kNoInstructions; }
+inline TileSupport bf16_tile_support() { return TileSupport::kNoInstructions; }
 
 #endif
 

@@ -79,7 +79,7 @@ void Assistant::embed(const Batch& rows, const Batch& ahead) {
   attention_.plan(rows_);
   context_.enter(StepPart::kMixerInput);
   const WeightMatrix& projection = weights_.assistant.pre_projection;
-  if (projection.reads_int8()) stream_.quantize_rows(pairs_.data(), 2 * model_width_, count);
+  stream_.quantize_rows(projection.forms(), pairs_.data(), 2 * model_width_, count);
   const Product product{&projection, stream_.x(0)};
   context_.multiply({&product, 1}, stream_.quantized(pairs_.data(), 2 * model_width_), count);
   context_.enter(StepPart::kRows);
@@ -88,22 +88,20 @@ void Assistant::embed(const Batch& rows, const Batch& ahead) {
 
 Norm Assistant::mixer_norm(int layer) const {
   const LayerWeights& w = layer_weights(layer);
-  return {.weight = w.mixer_norm, .quantize = AttentionMixer::reads_int8(std::get<AttentionWeights>(w.mixer))};
+  return {.weight = w.mixer_norm, .forms = AttentionMixer::forms(std::get<AttentionWeights>(w.mixer))};
 }
 
 void Assistant::layer(int index) {
   const LayerWeights& w = layer_weights(index);
   const auto& ffn = std::get<DenseFfnWeights>(w.feed_forward);
-  attention_.run(
-      index, rows_, false,
-      {.post_norm = w.post_mixer_norm, .next = Norm{.weight = w.ffn_norm, .quantize = DenseFfn::reads_int8(ffn)}});
+  attention_.run(index, rows_, false,
+                 {.post_norm = w.post_mixer_norm, .next = Norm{.weight = w.ffn_norm, .forms = DenseFfn::forms(ffn)}});
   const bool is_last = index + 1 == config_.num_layers();
-  const bool quantize = weights_.output.reads_int8() || weights_.assistant.post_projection.reads_int8();
-  dense_ffn_.run(
-      std::get<DenseFfnSpec>(config_.layer(index).feed_forward), ffn, rows_.count(),
-      {.post_norm = w.post_ffn_norm,
-       .scale = w.output_scale != nullptr ? *w.output_scale : 1,
-       .next = is_last ? Norm{.weight = weights_.output_norm, .quantize = quantize} : mixer_norm(index + 1)});
+  const RowForms forms = weights_.output.forms() | weights_.assistant.post_projection.forms();
+  dense_ffn_.run(std::get<DenseFfnSpec>(config_.layer(index).feed_forward), ffn, rows_.count(),
+                 {.post_norm = w.post_ffn_norm,
+                  .scale = w.output_scale != nullptr ? *w.output_scale : 1,
+                  .next = is_last ? Norm{.weight = weights_.output_norm, .forms = forms} : mixer_norm(index + 1)});
 }
 
 /// Chooses words by the normed rows, which are projected back for the next guesses.

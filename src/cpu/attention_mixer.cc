@@ -21,10 +21,10 @@ int largest_of_latent(const ModelConfig& config, const Number& number) {
 
 }  // namespace
 
-bool AttentionMixer::reads_int8(const AttentionWeights& w) {
+RowForms AttentionMixer::forms(const AttentionWeights& w) {
   const bool q_reads_input = !is_present(w.latent.q_down);
-  return (q_reads_input && w.q.reads_int8()) || w.latent.q_down.reads_int8() || w.k.reads_int8() || w.v.reads_int8() ||
-         w.gate.reads_int8();
+  return (q_reads_input ? w.q.forms() : RowForms()) | w.latent.q_down.forms() | w.k.forms() | w.v.forms() |
+         w.gate.forms();
 }
 
 int AttentionMixer::max_cols(const ModelConfig& config) {
@@ -138,7 +138,7 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
   const std::int64_t width = layer.spec->result_width();
   if (layer.spec->gated_output || layer.spec->output_gate)
     context_.for_rows_apart(count, [&](std::int64_t row, int) { gate_attended(*layer.spec, row); });
-  if (w.o.reads_int8()) stream_.quantize_rows(result, width, count);
+  stream_.quantize_rows(w.o.forms(), result, width, count);
   const Product output{&w.o, stream_.h()};
   context_.enter(StepPart::kMixerOutput);
   context_.multiply({&output, 1}, stream_.quantized(result, width), count);
@@ -175,7 +175,7 @@ void AttentionMixer::make_latent_q(const Layer& layer, const StepRows& rows) {
       float* low = q_low_.data() + row * rank;
       context_.kernels.rms_norm(low, w.latent.q_norm, rank, config_.norm_epsilon, low);
     });
-    if (w.q.reads_int8()) stream_.quantize_rows(q_low_.data(), rank, count);
+    stream_.quantize_rows(w.q.forms(), q_low_.data(), rank, count);
     const Product q{&w.q, q_plain_.data()};
     context_.enter(StepPart::kMixerInput);
     context_.multiply({&q, 1}, stream_.quantized(q_low_.data(), rank), count);

@@ -33,8 +33,8 @@ class AttentionMixer {
   /// The whole mixer. `state_written`: write_state() was called for this layer.
   void run(int layer, const StepRows& rows, bool state_written, const Epilogue& epilogue);
 
-  /// True if a matrix wants the mixer's input in int8.
-  static bool reads_int8(const AttentionWeights& w);
+  /// The forms in which matrices read the mixer's input.
+  static RowForms forms(const AttentionWeights& w);
   /// The widest rows that it quantizes in the stream.
   static int max_cols(const ModelConfig& config);
 

@@ -9,17 +9,17 @@
 namespace octavo {
 namespace {
 
-bool reads_int8(const AttentionWeights& w) { return AttentionMixer::reads_int8(w); }
-bool reads_int8(const DeltaWeights& w) { return DeltaMixer::reads_int8(w); }
-bool reads_int8(const ShortConvWeights& w) { return ShortConvMixer::reads_int8(w); }
-bool reads_int8(const MambaWeights& w) { return MambaMixer::reads_int8(w); }
-bool reads_int8(const DenseFfnWeights& w) { return DenseFfn::reads_int8(w); }
-bool reads_int8(const ExpertsFfnWeights& w) { return ExpertsFfn::reads_int8(w); }
-bool reads_int8(const NoTensors<CpuForm>& /*w*/) { return false; }
+RowForms forms_of(const AttentionWeights& w) { return AttentionMixer::forms(w); }
+RowForms forms_of(const DeltaWeights& w) { return DeltaMixer::forms(w); }
+RowForms forms_of(const ShortConvWeights& w) { return ShortConvMixer::forms(w); }
+RowForms forms_of(const MambaWeights& w) { return MambaMixer::forms(w); }
+RowForms forms_of(const DenseFfnWeights& w) { return DenseFfn::forms(w); }
+RowForms forms_of(const ExpertsFfnWeights& w) { return ExpertsFfn::forms(w); }
+RowForms forms_of(const NoTensors<CpuForm>& /*w*/) { return {}; }
 
 template <class Part>
 Norm norm_of(const float* weight, const float* bias, const Part& part) {
-  return {.weight = weight, .bias = bias, .quantize = std::visit([](const auto& w) { return reads_int8(w); }, part)};
+  return {.weight = weight, .bias = bias, .forms = std::visit([](const auto& w) { return forms_of(w); }, part)};
 }
 
 }  // namespace
@@ -184,7 +184,7 @@ std::optional<Norm> CpuStage::input_norm(int layer) const {
     const LayerWeights& w = weights_.layers[to_size(i)];
     if (config_.layer(i).has_mixer()) {
       Norm norm = norm_of(w.mixer_norm, w.mixer_norm_bias, w.mixer);
-      norm.quantize = norm.quantize || MambaMixer::reads_int8(w.beside);
+      norm.forms |= MambaMixer::forms(w.beside);
       return norm;
     }
     if (config_.layer(i).has_feed_forward()) return norm_of(w.ffn_norm, w.ffn_norm_bias, w.feed_forward);

@@ -27,8 +27,8 @@ std::vector<HeadRecurrence::Layer> DeltaMixer::recurrences(const ModelConfig& co
   return all;
 }
 
-bool DeltaMixer::reads_int8(const DeltaWeights& w) {
-  return w.qkv.reads_int8() || w.gate.reads_int8() || w.decay.reads_int8() || w.beta.reads_int8();
+RowForms DeltaMixer::forms(const DeltaWeights& w) {
+  return w.qkv.forms() | w.gate.forms() | w.decay.forms() | w.beta.forms();
 }
 
 DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots,
@@ -73,7 +73,7 @@ void DeltaMixer::run(int index, const StepRows& rows, bool state_written, const 
   if (!state_written) advance(index);
   context_.enter(StepPart::kRows);
   context_.for_rows_apart(count, [&](std::int64_t row, int) { gate_result(index, rows.batch_row(row), row); });
-  if (w.output.reads_int8()) stream_.quantize_rows(gated_.data(), layer.spec->value_width(), count);
+  stream_.quantize_rows(w.output.forms(), gated_.data(), layer.spec->value_width(), count);
   const Product output{&w.output, stream_.h()};
   context_.enter(StepPart::kMixerOutput);
   context_.multiply({&output, 1}, stream_.quantized(gated_.data(), layer.spec->value_width()), count);

@@ -23,8 +23,8 @@ class DeltaMixer : public HeadRecurrence {
   /// The whole mixer. `state_written`: write_state() was called for this layer.
   void run(int layer, const StepRows& rows, bool state_written, const Epilogue& epilogue);
 
-  /// True if a matrix wants the mixer's input in int8.
-  static bool reads_int8(const DeltaWeights& w);
+  /// The forms in which matrices read the mixer's input.
+  static RowForms forms(const DeltaWeights& w);
 
  private:
   struct DeltaLayer {

@@ -15,7 +15,7 @@ DenseFfn::DenseFfn(int most_units, ComputeContext& context, ResidualStream& stre
       stream_(stream),
       gated_(context.make_rows(most_units)),
       gated_scratch_(to_size(context.pool.num_threads()) * to_size(gated_scratch_floats(context.max_rows))),
-      gated_int8_(context.make_quantized_rows(most_units)) {}
+      gated_quantized_(context.make_quantized_rows(most_units)) {}
 
 void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue) {
   compute(spec, w, rows, stream_.h());
@@ -27,14 +27,14 @@ void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows,
 }
 
 void DenseFfn::compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, float* out) {
-  const bool int8 = w.down.reads_int8();
+  const RowForms forms = w.down.forms();
   const KernelTable& kernels = context_.kernels;
   context_.enter(StepPart::kGateUp);
   multiply_gated({.gate = &w.gate,
                   .up = spec.is_gated ? &w.up : nullptr,
                   .activate = activation_of(kernels, spec.activation),
-                  .out = int8 ? nullptr : gated_.data(),
-                  .int8 = int8 ? gated_int8_.out() : QuantizedOut(),
+                  .out = forms.any() ? nullptr : gated_.data(),
+                  .quantized = gated_quantized_.out(forms),
                   .gate_bias = w.gate_bias,
                   .up_bias = w.up_bias,
                   .xielu = spec.activation == Activation::kXielu ? &spec.xielu : nullptr,
@@ -42,7 +42,7 @@ void DenseFfn::compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int r
                  stream_.input(), rows, kernels, context_.scratch, gated_scratch_.span(), context_.pool);
   const Product down{&w.down, out};
   context_.enter(StepPart::kDown);
-  context_.multiply({&down, 1}, gated_int8_.view(gated_.data(), spec.width), rows);
+  context_.multiply({&down, 1}, gated_quantized_.view(gated_.data(), spec.width), rows);
 }
 
 }  // namespace octavo

@@ -19,18 +19,18 @@ class DenseFfn {
   void compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, float* out);
 
   std::size_t size_bytes() const {
-    return gated_.size_bytes() + gated_scratch_.size_bytes() + gated_int8_.size_bytes();
+    return gated_.size_bytes() + gated_scratch_.size_bytes() + gated_quantized_.size_bytes();
   }
 
-  /// Whether a matrix reads the feed-forward's input as int8.
-  static bool reads_int8(const DenseFfnWeights& w) { return w.gate.reads_int8() || w.up.reads_int8(); }
+  /// The forms in which matrices read the feed-forward's input.
+  static RowForms forms(const DenseFfnWeights& w) { return w.gate.forms() | w.up.forms(); }
 
  private:
   ComputeContext& context_;
   ResidualStream& stream_;
   AlignedBuffer<float> gated_;          // [rows, width] activation(gate) * up, for a product of floats
   AlignedBuffer<float> gated_scratch_;  // [threads][gated_scratch_floats] (cpu/multiply.h)
-  QuantizedRows gated_int8_;
+  QuantizedRows gated_quantized_;
 };
 
 }  // namespace octavo

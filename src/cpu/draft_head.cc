@@ -50,7 +50,7 @@ void DraftHead::embed_row(const Batch& batch, std::int64_t row, const float* hid
 }
 
 void DraftHead::project(int rows, float* y) {
-  if (weights_.projection.reads_int8()) stream_.quantize_rows(pairs_.data(), 2 * width_, rows);
+  stream_.quantize_rows(weights_.projection.forms(), pairs_.data(), 2 * width_, rows);
   const Product product{&weights_.projection, y};
   context_.multiply({&product, 1}, stream_.quantized(pairs_.data(), 2 * width_), rows);
 }
@@ -72,12 +72,12 @@ void DraftHead::follow(const StepRows& rows, CpuStage& stage) {
   keep_hidden(batch);
   context_.enter(StepPart::kMixerInput);
   project(count, projected_.data());
-  const bool quantize = AttentionMixer::reads_int8(std::get<AttentionWeights>(layer_weights_->mixer));
+  const RowForms forms = AttentionMixer::forms(std::get<AttentionWeights>(layer_weights_->mixer));
   context_.enter(StepPart::kRows);
   context_.for_rows(count, [&](std::int64_t row, int) {
     context_.kernels.rms_norm(projected_.data() + row * width_, layer_weights_->mixer_norm, width_, epsilon_,
                               stream_.h() + row * width_);
-    if (quantize) stream_.quantize_row(stream_.h(), width_, row, count);
+    stream_.quantize_row(forms, stream_.h(), width_, row, count);
   });
   stage.write_head_state(rows);
 }
@@ -122,12 +122,12 @@ void DraftHead::embed() {
 
 void DraftHead::guess(float* logits) {
   const int count = ahead_->num_rows();
-  const bool quantize = weights_.output.reads_int8();
+  const RowForms forms = weights_.output.forms();
   context_.enter(StepPart::kRows);
   context_.for_rows(count, [&](std::int64_t row, int) {
     context_.kernels.rms_norm(stream_.x(row), weights_.output_norm, width_, epsilon_, hidden_of(row));
     std::copy_n(hidden_of(row), width_, stream_.h() + row * width_);
-    if (quantize) stream_.quantize_row(stream_.h(), width_, row, count);
+    stream_.quantize_row(forms, stream_.h(), width_, row, count);
   });
   rounds_.choose(context_, stream_.input(), logits);
 }

@@ -27,7 +27,7 @@ DenseFfnSpec shared_spec(const ExpertsFfnSpec& spec) {
 /// The largest of a model's mixtures, and the forms of rows that their matrices read.
 struct ExpertsFfn::Room {
   int experts = 0, chosen = 0, width = 0;
-  bool inputs = false, inputs_int8 = false, gated = false, gated_int8 = false, shared = false;
+  bool inputs = false, inputs_quantized = false, gated = false, gated_quantized = false, shared = false;
 
   Room(const ModelConfig& config, const Weights& weights, LayerRange layers) {
     for (std::size_t i = 0; i < config.layers.size(); ++i) {
@@ -38,9 +38,9 @@ struct ExpertsFfn::Room {
       width = std::max(width, spec->width);
       shared = shared || spec->shared_width > 0;
       const auto& w = std::get<ExpertsFfnWeights>(weights.layers[i].feed_forward);
-      (w.gate.first.reads_int8() ? inputs_int8 : inputs) = true;
-      if (spec->is_gated) (w.up.first.reads_int8() ? inputs_int8 : inputs) = true;
-      (w.down.first.reads_int8() ? gated_int8 : gated) = true;
+      (w.gate.first.forms().any() ? inputs_quantized : inputs) = true;
+      if (spec->is_gated) (w.up.first.forms().any() ? inputs_quantized : inputs) = true;
+      (w.down.first.forms().any() ? gated_quantized : gated) = true;
     }
   }
 };
@@ -62,14 +62,14 @@ ExpertsFfn::ExpertsFfn(int width, const Room& room, ComputeContext& context, Res
   const auto floats = [&](bool wanted, int cols) {
     return wanted ? AlignedBuffer<float>(to_size(slots) * to_size(cols)) : AlignedBuffer<float>();
   };
-  const auto int8 = [&](bool wanted, int cols) {
+  const auto quantized = [&](bool wanted, int cols) {
     return wanted ? QuantizedRows(slots, cols, context.kernels) : QuantizedRows();
   };
   pieces_.reserve(to_size(room.experts + 2 * kPiecesOfAThread * threads + 1));
   inputs_ = floats(room.inputs, width);
-  inputs_int8_ = int8(room.inputs_int8, width);
+  inputs_quantized_ = quantized(room.inputs_quantized, width);
   gated_ = floats(room.gated, room.width);
-  gated_int8_ = int8(room.gated_int8, room.width);
+  gated_quantized_ = quantized(room.gated_quantized, room.width);
   gated_scratch_ = AlignedBuffer<float>(to_size(threads) * to_size(gated_scratch_floats(pass_rows_)));
   results_ = floats(true, width);
   shared_gates_ = context.make_rows(room.shared ? 1 : 0);
@@ -112,11 +112,11 @@ void ExpertsFfn::multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnW
 /// The stream's h is in turn the input of the expert for every row, of the router and of the experts.
 void ExpertsFfn::multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows) {
   if (w.has_shared()) shared_.compute(shared_spec(spec), w.shared, rows, shared_results_.data());
-  norm_rows({.weight = w.router_norm, .quantize = w.router.reads_int8()}, rows);
+  norm_rows({.weight = w.router_norm, .forms = w.router.forms()}, rows);
   const Product scores{&w.router, scores_.data()};
   context_.enter(StepPart::kRouting);
   context_.multiply({&scores, 1}, stream_.input(), rows);
-  norm_rows({.weight = w.experts_norm, .quantize = w.gate.first.reads_int8() || w.up.first.reads_int8()}, rows);
+  norm_rows({.weight = w.experts_norm, .forms = w.gate.first.forms() | w.up.first.forms()}, rows);
 }
 
 void ExpertsFfn::norm_rows(const Norm& norm, int rows) {
@@ -145,8 +145,8 @@ void ExpertsFfn::choose(const Pass& pass, const StepRows& rows) {
 /// experts read it weighted: results, which are still to come, lend room for that.
 void ExpertsFfn::gather(const Pass& pass) {
   if (reads_stream_) return;
-  const bool int8 = pass.w.gate.first.reads_int8() || pass.w.up.first.reads_int8();
-  const bool floats = !pass.w.gate.first.reads_int8() || (pass.spec.is_gated && !pass.w.up.first.reads_int8());
+  const RowForms forms = pass.w.gate.first.forms() | pass.w.up.first.forms();
+  const bool floats = !pass.w.gate.first.forms().any() || (pass.spec.is_gated && !pass.w.up.first.forms().any());
   context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) {
     for (int rank = 0; rank < choices_.num_chosen(); ++rank) {
       const ExpertChoices::Group& group = choices_.group_of(row, rank);
@@ -159,16 +159,24 @@ void ExpertsFfn::gather(const Pass& pass) {
         h = weighted;
       }
       if (floats) std::copy_n(h, width_, inputs_.data() + std::int64_t{slot} * width_);
-      if (!int8) continue;
-      const QuantizedOut out = inputs_int8_.out(group.first, width_);
-      context_.kernels.quantize_row(h, width_, out.place(slot - group.first, group.count, width_));
+      if (!forms.any()) continue;
+      const std::int64_t of_group = slot - group.first;
+      inputs_quantized_.out(forms, group.first, width_)
+          .write({.x = h,
+                  .stride = width_,
+                  .row = of_group,
+                  .row_end = of_group + 1,
+                  .rows = group.count,
+                  .block = 0,
+                  .blocks = width_ / kActBlock,
+                  .cols = width_});
     }
   });
 }
 
 ActivationRows ExpertsFfn::input_of(const ExpertChoices::Group& group) const {
   if (reads_stream_) return stream_.input();
-  return inputs_int8_.view(inputs_.data() + std::int64_t{group.first} * width_, width_, group.first);
+  return inputs_quantized_.view(inputs_.data() + std::int64_t{group.first} * width_, width_, group.first);
 }
 
 /// Pieces that take about equally long, whether an expert has one row or most of them: ranges of the `items` that the
@@ -201,7 +209,7 @@ void ExpertsFfn::for_pieces(std::int64_t items, const Body& body) {
 void ExpertsFfn::multiply_up(const Pass& pass) {
   const std::int64_t width = pass.spec.width;
   context_.enter(StepPart::kGateUp);
-  const bool int8 = pass.w.down.first.reads_int8();
+  const RowForms forms = pass.w.down.first.forms();
   const KernelTable& kernels = context_.kernels;
   const std::size_t part_floats = gated_scratch_.size() / to_size(context_.pool.num_threads());
   for_pieces((num_panels(width) + 1) / 2, [&](const ExpertChoices::Group& group, const ProductPart& part, int worker) {
@@ -209,8 +217,8 @@ void ExpertsFfn::multiply_up(const Pass& pass) {
     const GatedProduct product{.gate = &gate,
                                .up = pass.spec.is_gated ? &up : nullptr,
                                .activate = activation_of(kernels, pass.spec.activation),
-                               .out = int8 ? nullptr : gated_.data() + group.first * width,
-                               .int8 = int8 ? gated_int8_.out(group.first, width) : QuantizedOut(),
+                               .out = forms.any() ? nullptr : gated_.data() + group.first * width,
+                               .quantized = gated_quantized_.out(forms, group.first, width),
                                .gate_bias = pass.w.gate.bias_of(group.expert),
                                .up_bias = pass.w.up.bias_of(group.expert),
                                .limit = pass.spec.limit};
@@ -224,7 +232,7 @@ void ExpertsFfn::multiply_down(const Pass& pass) {
   context_.enter(StepPart::kDown);
   for_pieces(num_panels(width_), [&](const ExpertChoices::Group& group, const ProductPart& part, int worker) {
     const WeightMatrix down = pass.w.down.of(group.expert);
-    const ActivationRows gated = gated_int8_.view(gated_.data() + group.first * width, width, group.first);
+    const ActivationRows gated = gated_quantized_.view(gated_.data() + group.first * width, width, group.first);
     multiply_part({&down, results_.data() + std::int64_t{group.first} * width_}, gated, part, context_.kernels,
                   context_.scratch, worker);
   });

@@ -29,10 +29,10 @@ class ExpertsFfn {
   void begin();
   void run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const StepRows& rows, const Epilogue& epilogue);
 
-  /// True if a matrix wants the feed-forward's input in int8.
-  static bool reads_int8(const ExpertsFfnWeights& w) {
-    return w.router.reads_int8() || w.gate.first.reads_int8() || w.up.first.reads_int8() ||
-           w.shared_gate.reads_int8() || DenseFfn::reads_int8(w.shared);
+  /// The forms in which matrices read the feed-forward's input.
+  static RowForms forms(const ExpertsFfnWeights& w) {
+    return w.router.forms() | w.gate.first.forms() | w.up.first.forms() | w.shared_gate.forms() |
+           DenseFfn::forms(w.shared);
   }
 
   /// Bytes of the experts whose weights were read in this step.
@@ -80,9 +80,9 @@ class ExpertsFfn {
   ExpertChoices choices_;
   std::vector<Piece> pieces_;
   AlignedBuffer<float> inputs_;  // [slots, width]         where a product wants floats
-  QuantizedRows inputs_int8_;
+  QuantizedRows inputs_quantized_;
   AlignedBuffer<float> gated_;  // [slots, expert width]  activation(gate, up), where a product wants floats
-  QuantizedRows gated_int8_;
+  QuantizedRows gated_quantized_;
   AlignedBuffer<float> gated_scratch_;   // [threads][gated_scratch_floats] (cpu/multiply.h)
   AlignedBuffer<float> results_;         // [slots, width]
   AlignedBuffer<float> shared_gates_;    // [rows]         where a mixture has a gated expert for every row

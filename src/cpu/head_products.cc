@@ -9,25 +9,25 @@ namespace octavo {
 namespace {
 
 // Rows of a head that a thread gathers at a time: a row tile has at most as many.
-constexpr int kGatheredRows = 8;
+constexpr int kGatheredRows = kBf16TileRows;
 
 }  // namespace
 
 HeadProducts::HeadProducts(const ModelConfig& config, const Weights& weights, ComputeContext& context,
                            LayerRange layers)
     : context_(context) {
-  std::int64_t floats = 0, int8 = 0;  // columns of all heads
+  std::int64_t floats = 0, quantized = 0;  // columns of all heads
   for (std::size_t i = 0; i < config.layers.size(); ++i) {
     const AttentionSpec* spec = config.layers[i].attention();
     if (spec == nullptr || !spec->latent || !layers.contains(static_cast<int>(i))) continue;
     const LatentTensors<CpuForm>& w = std::get<AttentionWeights>(weights.layers[i].mixer).latent;
     for (const ExpertMatrices* of_heads : {&w.keys, &w.values}) {
-      std::int64_t& columns = of_heads->first.reads_int8() ? int8 : floats;
+      std::int64_t& columns = of_heads->first.forms().any() ? quantized : floats;
       columns = std::max(columns, of_heads->count * of_heads->first.cols);
     }
   }
   floats_ = context.make_rows(static_cast<int>(floats));
-  int8_ = context.make_quantized_rows(static_cast<int>(int8));
+  quantized_ = context.make_quantized_rows(static_cast<int>(quantized));
 }
 
 void HeadProducts::gather(const ExpertMatrices& w, const HeadParts<const float>& x, int rows) {
@@ -40,8 +40,16 @@ void HeadProducts::gather(const ExpertMatrices& w, const HeadParts<const float>&
           const std::int64_t until = std::min<std::int64_t>(first + kGatheredRows, rows);
           for (std::int64_t row = first; row < until; ++row) {
             const float* from = x.first + row * x.row_stride + head * x.head_step;
-            if (w.first.reads_int8()) {
-              context_.kernels.quantize_row(from, cols, int8_.out(head * rows, cols).place(row, rows, cols));
+            if (w.first.forms().any()) {
+              quantized_.out(w.first.forms(), head * rows, cols)
+                  .write({.x = from,
+                          .stride = cols,
+                          .row = row,
+                          .row_end = row + 1,
+                          .rows = rows,
+                          .block = 0,
+                          .blocks = cols / kActBlock,
+                          .cols = cols});
             } else {
               std::copy_n(from, cols, floats_.data() + (head * rows + row) * cols);
             }
@@ -61,8 +69,8 @@ void HeadProducts::multiply(const ExpertMatrices& w, const HeadParts<const float
           const std::int64_t end = std::min(panels, first + static_cast<std::int64_t>(to) - begin);
           const WeightMatrix matrix = w.of(static_cast<int>(head));
           multiply_part({&matrix, y.first + head * y.head_step, y.row_stride},
-                        int8_.view(floats_.data() + row * cols, cols, row), {first, end, 0, rows}, context_.kernels,
-                        context_.scratch, worker);
+                        quantized_.view(floats_.data() + row * cols, cols, row), {first, end, 0, rows},
+                        context_.kernels, context_.scratch, worker);
           begin += end - first;
         }
       });

@@ -29,12 +29,12 @@ class HeadProducts {
   void multiply(const ExpertMatrices& w, const HeadParts<const float>& x, int rows, const HeadParts<float>& y);
 
  private:
-  /// Copies each head's part of the rows, or makes its int8 form.
+  /// Copies each head's part of the rows, or makes the form that products read.
   void gather(const ExpertMatrices& w, const HeadParts<const float>& x, int rows);
 
   ComputeContext& context_;
   AlignedBuffer<float> floats_;  // [heads][rows, columns], where a product wants floats
-  QuantizedRows int8_;           // likewise, where it wants int8
+  QuantizedRows quantized_;      // likewise, where it wants another form
 };
 
 }  // namespace octavo

@@ -26,9 +26,7 @@ std::vector<HeadRecurrence::Layer> MambaMixer::recurrences(const ModelConfig& co
   return all;
 }
 
-bool MambaMixer::reads_int8(const MambaWeights& w) {
-  return w.gate.reads_int8() || w.input.reads_int8() || w.step.reads_int8();
-}
+RowForms MambaMixer::forms(const MambaWeights& w) { return w.gate.forms() | w.input.forms() | w.step.forms(); }
 
 MambaMixer::MambaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots,
                        ComputeContext& context, ResidualStream& stream, LayerRange layers)
@@ -62,7 +60,7 @@ void MambaMixer::run(int index, const StepRows& rows, bool state_written, const 
   if (!state_written) advance(index);
   context_.enter(StepPart::kRows);
   context_.for_rows_apart(count, [&](std::int64_t row, int) { gate_result(index, rows.batch_row(row), row); });
-  if (w.output.reads_int8()) stream_.quantize_rows(gated_.data(), width, count);
+  stream_.quantize_rows(w.output.forms(), gated_.data(), width, count);
   const Product output{&w.output, stream_.h()};
   context_.enter(StepPart::kMixerOutput);
   context_.multiply({&output, 1}, stream_.quantized(gated_.data(), width), count);

@@ -12,17 +12,18 @@ namespace {
 // Activations that meet a panel before the next rows do stay in the second-level cache, which has room for so many.
 constexpr std::int64_t kRowBlockBytes = std::int64_t{256} << 10;
 // Processors with matrix tiles have at least twice the cache, and unpack weights once for all rows of a call.
-constexpr std::int64_t kJoinedRowBlockBytes = std::int64_t{512} << 10;
+constexpr std::int64_t kTileRowBlockBytes = std::int64_t{512} << 10;
 // But weights that few rows meet are read again for the next ones: long rows come from the third level instead.
 constexpr std::int64_t kMinRowBlock = 64;
 
 /// Rows of such a block of `rows`: whole row tiles, of which blocks have about as many each.
 std::int64_t row_block(std::int64_t rows, std::int64_t cols, const KernelTable& kernels) {
   const std::int64_t row_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(act_row_bytes(cols)));
-  const std::int64_t bytes = kernels.joined_rows > 0 ? kJoinedRowBlockBytes : kRowBlockBytes;
-  const std::int64_t most = std::max(kMinRowBlock, bytes / row_bytes), whole_rows = kernels.whole_rows();
+  const std::int64_t row_step = kernels.row_step, tile_rows = kernels.tile_rows;
+  const std::int64_t bytes = row_step > tile_rows ? kTileRowBlockBytes : kRowBlockBytes;
+  const std::int64_t most = std::max(kMinRowBlock, bytes / row_bytes);
   const std::int64_t blocks = (rows + most - 1) / most;
-  return (rows + blocks * whole_rows - 1) / (blocks * whole_rows) * whole_rows;
+  return (rows + blocks * row_step - 1) / (blocks * row_step) * row_step;
 }
 
 // Each part reads all weights: with so many rows a byte in four cycles of a core, which memory gives many of them.
@@ -41,9 +42,9 @@ struct RowParts {
   std::int64_t count, rows_of_each, rows;
 
   /// `packed`: weights that lie in the file are packed as they are read, once for all rows.
-  RowParts(bool packed, int all_rows, int whole_rows, const ThreadPool& pool)
+  RowParts(bool packed, int all_rows, int row_step, const ThreadPool& pool)
       : count(packed ? std::clamp(all_rows / kMinPartRows, 1, pool.num_threads()) : 1),
-        rows_of_each((all_rows + count * whole_rows - 1) / (count * whole_rows) * whole_rows),
+        rows_of_each((all_rows + count * row_step - 1) / (count * row_step) * row_step),
         rows(all_rows) {}
 };
 
@@ -89,7 +90,7 @@ void multiply(std::span<const Product> products, const ActivationRows& x, int ro
   for (const Product& p : products) total += num_panels(p.weight->rows);
   const std::size_t grain = panels_of_a_piece(total, rows, pool);
   const bool packed = std::ranges::all_of(products, [](const Product& p) { return p.weight->panels != nullptr; });
-  for_parts(total, grain, RowParts(packed, rows, kernels.whole_rows(), pool), pool,
+  for_parts(total, grain, RowParts(packed, rows, kernels.row_step, pool), pool,
             [&](std::int64_t begin, std::int64_t end, std::int64_t first_row, std::int64_t row_end, int worker) {
               for (const Product& p : products) {  // begin and end count from its first panel
                 const std::int64_t panels = num_panels(p.weight->rows);
@@ -131,7 +132,7 @@ class GatedPart {
     const std::int64_t count = (row_end - row) * columns;
     activate(up, count, out);
     if (product_.out != nullptr) copy_out(gated, columns, row, row_end);
-    if (product_.int8.tiles != nullptr) quantize(gated, columns, row, row_end);
+    if (product_.quantized.is_wanted()) quantize(gated, columns, row, row_end);
   }
 
  private:
@@ -165,21 +166,14 @@ class GatedPart {
   }
 
   void quantize(std::int64_t gated, std::int64_t columns, std::int64_t row, std::int64_t row_end) const {
-    int count = 0;  // rows of the step that lie in one row tile
-    for (; row < row_end; row += count) {
-      const auto place_of = [&](std::int64_t block) {
-        return product_.int8.place(row, rows_, product_.gate->rows, gated + block);
-      };
-      const ActPlace place = place_of(0);
-      count = static_cast<int>(std::min<std::int64_t>(place.rows - place.row, row_end - row));
-      const float* x = gate_.data() + row * columns;
-      if (count == 1) {
-        kernels_.quantize_row(x, columns, place);
-      } else {
-        for (std::int64_t block = 0; block < columns / kActBlock; ++block)
-          kernels_.quantize_column(x + block * kActBlock, columns, count, place_of(block));
-      }
-    }
+    product_.quantized.write({.x = gate_.data() + row * columns,
+                              .stride = columns,
+                              .row = row,
+                              .row_end = row_end,
+                              .rows = rows_,
+                              .block = gated,
+                              .blocks = columns / kActBlock,
+                              .cols = product_.gate->rows});
   }
 
   /// y[row .. row_end)[columns] = the outputs of the range.
@@ -222,7 +216,7 @@ void multiply_gated(const GatedProduct& product, const ActivationRows& x, int ro
   const std::size_t grain = (panels_of_a_piece(4 * total, rows, pool) + 3) / 4;
   const std::size_t part_floats = floats.size() / to_size(pool.num_threads());
   const bool packed = product.gate->panels != nullptr && (product.up == nullptr || product.up->panels != nullptr);
-  for_parts(total, grain, RowParts(packed, rows, kernels.whole_rows(), pool), pool,
+  for_parts(total, grain, RowParts(packed, rows, kernels.row_step, pool), pool,
             [&](std::int64_t begin, std::int64_t end, std::int64_t row, std::int64_t row_end, int worker) {
               const auto own = floats.subspan(to_size(worker) * part_floats, part_floats);
               multiply_gated_part(product, x, rows, {begin, end, row, row_end}, kernels, scratch, worker, own);

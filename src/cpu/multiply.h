@@ -33,7 +33,7 @@ struct GatedProduct {
   const WeightMatrix *gate, *up;  // of one shape; `up` is null where nothing stands beside the gate
   void (*activate)(const float* gate, const float* up, std::int64_t n, float* out);
   float* out;                                            // as floats; null: not wanted
-  QuantizedOut int8;                                     // in int8
+  QuantizedOut quantized;                                // in the forms that the next product reads
   const float *gate_bias = nullptr, *up_bias = nullptr;  // [gate->rows], added to the products; null: none
   const XieluNumbers* xielu = nullptr;                   // xIELU's, in the place of `activate`; null: none
   float limit = 0;  // in the place of `activate`: silu(gate) up to it, times up within it on both sides; 0: none
@@ -50,8 +50,8 @@ constexpr std::int64_t gated_scratch_floats(int max_rows) {
   return 2 * kGatedColumns * (max_rows > kRowsOfOneGate ? max_rows : kRowsOfOneGate);
 }
 
-/// Both products, the activation and the int8 form in one parallel region: a thread finishes its outputs while they are
-/// in its caches. `floats` holds gated_scratch_floats() for each thread.
+/// Both products, the activation and the forms that are wanted in one parallel region: a thread finishes its outputs
+/// while they are in its caches. `floats` holds gated_scratch_floats() for each thread.
 void multiply_gated(const GatedProduct& product, const ActivationRows& x, int rows, const KernelTable& kernels,
                     PanelScratch& scratch, std::span<float> floats, ThreadPool& pool);
 

@@ -21,7 +21,7 @@ PerLayerEmbedding::PerLayerEmbedding(const ModelConfig& config, const Weights& w
 void PerLayerEmbedding::embed(const Batch& batch) {
   const WeightMatrix& projection = weights_.per_layer.projection;
   const int rows = batch.num_rows();
-  const Norm as_it_is{.weight = nullptr, .quantize = projection.reads_int8()};
+  const Norm as_it_is{.weight = nullptr, .forms = projection.forms()};
   context_.for_rows(rows, [&](std::int64_t row, int) { stream_.norm_row(as_it_is, row, row, rows); });
   const Product product{&projection, inputs_.data()};
   context_.multiply({&product, 1}, stream_.input(), rows);
@@ -53,7 +53,7 @@ void PerLayerEmbedding::run(int layer, const StepRows& rows, const Epilogue& epi
     const float* input = inputs_.data() + rows.batch_row(row) * num_inputs_ + std::int64_t{layer} * width;
     float* gated = gated_.data() + row * width;
     context_.kernels.gelu_mul(gated, input, width, gated);
-    if (w.up.reads_int8()) stream_.quantize_row(gated_.data(), width, row, count);
+    stream_.quantize_row(w.up.forms(), gated_.data(), width, row, count);
   });
   const Product up{&w.up, stream_.h()};
   context_.multiply({&up, 1}, stream_.quantized(gated_.data(), width), count);

@@ -25,7 +25,7 @@ class PerLayerEmbedding {
   void run(int layer, const StepRows& rows, const Epilogue& epilogue);
 
   /// The norm by which the part before it must leave h for this layer.
-  static Norm input_of(const PerLayerWeights& w) { return {.weight = nullptr, .quantize = w.gate.reads_int8()}; }
+  static Norm input_of(const PerLayerWeights& w) { return {.weight = nullptr, .forms = w.gate.forms()}; }
 
  private:
   /// Adds the token's rows of the table to the projection of its embedding, [num_inputs].

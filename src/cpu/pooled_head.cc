@@ -20,7 +20,7 @@ PooledHead::PooledHead(const ModelConfig& config, const Weights& weights, Comput
       context_(context),
       hidden_(to_size(widest(config, weights.head))),
       result_(hidden_.size()),
-      int8_(1, widest(config, weights.head), context.kernels) {}
+      quantized_(1, widest(config, weights.head), context.kernels) {}
 
 std::span<const float> PooledHead::vector_of(std::span<const float> pooled) {
   if (!is_present(weights_.vector)) return pooled;
@@ -60,9 +60,9 @@ void PooledHead::activate(std::span<float> row) const {
 }
 
 void PooledHead::multiply(const WeightMatrix& weight, std::span<const float> x, std::span<float> y) {
-  if (weight.reads_int8()) context_.kernels.quantize_row(x.data(), weight.cols, int8_.place(0, 1, weight.cols));
+  quantized_.write_row(weight.forms(), x.data(), 0, 1, weight.cols);
   const Product product{&weight, y.data()};
-  context_.multiply({&product, 1}, int8_.view(x.data(), weight.cols), 1);
+  context_.multiply({&product, 1}, quantized_.view(x.data(), weight.cols), 1);
 }
 
 }  // namespace octavo

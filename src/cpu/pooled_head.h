@@ -32,7 +32,7 @@ class PooledHead {
   const HeadTensors<CpuForm>& weights_;
   ComputeContext& context_;
   AlignedBuffer<float> hidden_, result_;
-  QuantizedRows int8_;  // for one row
+  QuantizedRows quantized_;  // for one row
 };
 
 }  // namespace octavo

@@ -99,11 +99,11 @@ class FirstError {
   std::optional<Error> error_;
 };
 
-/// The bytes of the largest piece whose panels are only sent elsewhere.
+/// The bytes of the largest piece whose panels are not kept as they are sent elsewhere.
 std::size_t largest_sent(std::span<const Piece> pieces) {
   std::size_t most = 0;
   for (const Piece& piece : pieces)
-    if (piece.job->panels == nullptr) most = std::max(most, piece.packed_bytes());
+    if (piece.job->sends_others()) most = std::max(most, piece.packed_bytes());
   return most;
 }
 
@@ -153,7 +153,7 @@ class Rounds {
   /// The tools of a thread that packs.
   struct Worker {
     RowConverter converter;
-    AlignedBuffer<std::uint8_t> panels;  // the panels of a piece that are only sent elsewhere
+    AlignedBuffer<std::uint8_t> panels;  // the panels of a piece that are not kept as they are sent elsewhere
   };
 
   void pack(const Piece& piece, std::span<const std::byte> bytes, Worker& worker) {
@@ -168,9 +168,11 @@ class Rounds {
       bytes = *converted;
     }
     const auto rows = static_cast<std::int64_t>(piece.row_of(piece.end) - piece.row_of(piece.begin));
-    std::uint8_t* panels = job.panels != nullptr ? job.panels + piece.packed_offset() : worker.panels.data();
-    pack_panels({.type = job.type, .rows = rows, .cols = tensor.cols, .data = bytes}, 0, piece.end - piece.begin,
-                panels);
+    const Tensor source{.type = job.type, .rows = rows, .cols = tensor.cols, .data = bytes};
+    const std::int64_t count = piece.end - piece.begin;
+    std::uint8_t* panels = job.panels + piece.packed_offset();
+    if (job.panels != nullptr) pack_panels(source, 0, count, panels, job.order);
+    if (job.sends_others()) pack_panels(source, 0, count, panels = worker.panels.data());
     if (job.send) {
       const Result<void> sent = job.send(piece.packed_offset(), {panels, piece.packed_bytes()});
       if (!sent) return error_.set(sent.error());

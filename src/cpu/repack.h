@@ -16,6 +16,7 @@
 
 #include "base/thread_pool.h"
 #include "base/to_size.h"
+#include "kernels/packed_layout.h"
 #include "model/content_hash.h"
 #include "source/model_source.h"
 
@@ -25,14 +26,18 @@ namespace octavo {
 using SendPanels = std::function<Result<void>(std::size_t offset, std::span<const std::uint8_t> panels)>;
 
 /// One matrix: `num_rows` rows of a tensor from `first_row` on, whose packed_bytes() go to memory, or elsewhere, or
-/// both. Where `type` is not the tensor's type, its rows are quantized to it.
+/// both. Where `type` is not the tensor's type, its rows are quantized to it. Panels that are sent have the order of
+/// quads, in which others read them.
 struct RepackJob {
   const SourceTensor* tensor;
   DType type;
   std::int64_t first_row, num_rows;
-  std::uint8_t* panels;  // null: none are kept here
-  SendPanels send = {};  // empty: none are sent elsewhere
+  std::uint8_t* panels;                   // null: none are kept here
+  SendPanels send = {};                   // empty: none are sent elsewhere
+  PanelOrder order = PanelOrder::kQuads;  // of those that are kept here
 
+  /// Whether panels are sent that are not those that are kept.
+  bool sends_others() const { return send && (panels == nullptr || order != PanelOrder::kQuads); }
   std::uint64_t offset() const { return tensor->offset + to_size(first_row) * tensor->tensor.row_bytes(); }
 };
 

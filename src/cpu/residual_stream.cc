@@ -16,7 +16,7 @@ ResidualStream::ResidualStream(ComputeContext& context, int width, int max_cols,
       norms_(norms),
       x_(context.make_rows(width)),
       h_(context.make_rows(width)),
-      int8_(context.make_quantized_rows(max_cols)) {}
+      quantized_(context.make_quantized_rows(max_cols)) {}
 
 bool ResidualStream::is_finite(std::int64_t row) const {
   constexpr std::uint32_t kMagnitude = 0x7FFFFFFF, kInfinity = 0x7F800000;
@@ -33,7 +33,7 @@ void ResidualStream::norm_row(const Norm& norm, std::int64_t x_row, std::int64_t
   } else {
     std::copy_n(x(x_row), width_, h);
   }
-  if (norm.quantize) quantize_row(h_.data(), width_, row, rows);
+  quantize_row(norm.forms, h_.data(), width_, row, rows);
 }
 
 void ResidualStream::apply(const Norm& norm, float epsilon, const float* from, float* to) const {
@@ -64,7 +64,7 @@ void ResidualStream::finish_parallel(const Epilogue& epilogue, std::int64_t row,
   context_.kernels.add(x(row), h, width_);
   if (!epilogue.next) return;
   if (epilogue.next->weight != nullptr) apply(*epilogue.next, norms_.epsilon, h, h);
-  if (epilogue.next->quantize) quantize_row(h_.data(), width_, row, rows);
+  quantize_row(epilogue.next->forms, h_.data(), width_, row, rows);
 }
 
 void ResidualStream::keep_rows(std::span<const std::int32_t> rows) {
@@ -75,26 +75,29 @@ void ResidualStream::keep_rows(std::span<const std::int32_t> rows) {
   }
 }
 
-void ResidualStream::quantize_row(const float* x, std::int64_t cols, std::int64_t row, int rows) {
-  context_.kernels.quantize_row(x + row * cols, cols, int8_.place(row, rows, cols));
+void ResidualStream::quantize_row(RowForms forms, const float* x, std::int64_t cols, std::int64_t row, int rows) {
+  quantized_.write_row(forms, x + row * cols, row, rows, cols);
 }
 
-void ResidualStream::quantize_rows(const float* x, std::int64_t cols, int rows) {
-  if (context_.are_few(rows)) return quantize_columns(x, cols, rows);
-  context_.for_rows(rows, [&](std::int64_t row, int) { quantize_row(x, cols, row, rows); });
+void ResidualStream::quantize_rows(RowForms forms, const float* x, std::int64_t cols, int rows) {
+  if (!forms.any()) return;
+  if (context_.are_few(rows)) return quantize_columns(forms, x, cols, rows);
+  context_.for_rows(rows, [&](std::int64_t row, int) { quantize_row(forms, x, cols, row, rows); });
 }
 
-void ResidualStream::quantize_columns(const float* x, std::int64_t cols, int rows) {
+void ResidualStream::quantize_columns(RowForms forms, const float* x, std::int64_t cols, int rows) {
   constexpr std::size_t kGrain = 4;  // blocks; each is a few cache lines of a row tile
-  const QuantizedOut out = int8_.out();
+  const QuantizedOut out = quantized_.out(forms);
   context_.pool.for_ranges(to_size(cols / kActBlock), kGrain, [&](std::size_t begin, std::size_t end, int) {
-    int count = 0;
-    for (std::int64_t row = 0; row < rows; row += count) {
-      count = out.place(row, rows, cols).rows;
-      for (auto block = static_cast<std::int64_t>(begin); block < static_cast<std::int64_t>(end); ++block)
-        context_.kernels.quantize_column(x + row * cols + block * kActBlock, cols, count,
-                                         out.place(row, rows, cols, block));
-    }
+    const auto block = static_cast<std::int64_t>(begin);
+    out.write({.x = x + block * kActBlock,
+               .stride = cols,
+               .row = 0,
+               .row_end = rows,
+               .rows = rows,
+               .block = block,
+               .blocks = static_cast<std::int64_t>(end - begin),
+               .cols = cols});
   });
 }
 

@@ -17,7 +17,7 @@ namespace octavo {
 struct Norm {
   const float* weight = nullptr;  // [width]; nullptr: the part reads the row as it is
   const float* bias = nullptr;    // [width]; nullptr: none
-  bool quantize = false;          // the input is also needed as int8
+  RowForms forms = {};            // those in which the input is needed, too
 };
 
 /// The work on each row after a part: x = scale sum_norm(x + result_scale post_norm(h)), then the next part's input.
@@ -49,13 +49,13 @@ class ResidualStream {
 
   float* x(std::int64_t row) { return x_.data() + row * width_; }
   bool is_finite(std::int64_t row) const;
-  std::size_t size_bytes() const { return x_.size_bytes() + h_.size_bytes() + int8_.size_bytes(); }
+  std::size_t size_bytes() const { return x_.size_bytes() + h_.size_bytes() + quantized_.size_bytes(); }
   /// [rows, width]
   float* h() { return h_.data(); }
-  /// h of all rows, with its last int8 form.
-  ActivationRows input() const { return int8_.view(h_.data(), width_); }
+  /// h of all rows, with its last int8 and bf16 forms.
+  ActivationRows input() const { return quantized_.view(h_.data(), width_); }
 
-  /// Row `row` of h = norm(row `x_row` of x); `rows` is the number of all rows. Also as int8 where the norm says so.
+  /// Row `row` of h = norm(row `x_row` of x); `rows` is the number of all rows. Also in the forms that the norm says.
   void norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows);
   /// Row `row` of x, normed in place.
   void norm_in_place(const Norm& norm, std::int64_t row) { apply(norm, norms_.epsilon, x(row), x(row)); }
@@ -67,37 +67,37 @@ class ResidualStream {
   template <class Before>
   void finish_rows(const Epilogue& epilogue, int rows, const Before& before) {
     Epilogue by_row = epilogue;
-    const bool by_columns = context_.are_few(rows) && epilogue.next && epilogue.next->quantize;
-    if (by_columns) by_row.next->quantize = false;
+    const bool by_columns = context_.are_few(rows) && epilogue.next && epilogue.next->forms.any();
+    if (by_columns) by_row.next->forms = {};
     const auto finish = [&](std::int64_t row, int) {
       before(row);
       finish_row(by_row, row, rows);
     };
     by_columns ? context_.for_rows_apart(rows, finish) : context_.for_rows(rows, finish);
-    if (by_columns) quantize_columns(h_.data(), width_, rows);
+    if (by_columns) quantize_columns(epilogue.next->forms, h_.data(), width_, rows);
   }
   /// Keeps only some rows, in ascending order: row rows[i] becomes row i.
   void keep_rows(std::span<const std::int32_t> rows);
 
-  /// Quantizes row `row` of x, [rows, cols], to int8, which replaces that of h.
-  void quantize_row(const float* x, std::int64_t cols, std::int64_t row, int rows);
-  /// Quantizes all `rows` of x to int8; where they are few, threads share the columns.
-  void quantize_rows(const float* x, std::int64_t cols, int rows);
-  ActivationRows quantized(const float* x, std::int64_t cols) const { return int8_.view(x, cols); }
+  /// Quantizes row `row` of x, [rows, cols], to some forms, which replace those of h.
+  void quantize_row(RowForms forms, const float* x, std::int64_t cols, std::int64_t row, int rows);
+  /// Quantizes all `rows` of x; where they are few, threads share the columns.
+  void quantize_rows(RowForms forms, const float* x, std::int64_t cols, int rows);
+  ActivationRows quantized(const float* x, std::int64_t cols) const { return quantized_.view(x, cols); }
 
  private:
   /// finish_row() where the next part reads the same row of x.
   void finish_parallel(const Epilogue& epilogue, std::int64_t row, int rows);
   /// to = norm(from), for one row.
   void apply(const Norm& norm, float epsilon, const float* from, float* to) const;
-  void quantize_columns(const float* x, std::int64_t cols, int rows);
+  void quantize_columns(RowForms forms, const float* x, std::int64_t cols, int rows);
 
   ComputeContext& context_;
   int width_;
   NormOptions norms_;
-  AlignedBuffer<float> x_;  // [rows, width]
-  AlignedBuffer<float> h_;  // [rows, width]
-  QuantizedRows int8_;      // the rows that are multiplied next
+  AlignedBuffer<float> x_;   // [rows, width]
+  AlignedBuffer<float> h_;   // [rows, width]
+  QuantizedRows quantized_;  // the rows that are multiplied next
 };
 
 }  // namespace octavo

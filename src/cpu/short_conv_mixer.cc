@@ -19,8 +19,8 @@ void multiply_rows(float* x, const float* y, std::int64_t n) {
 
 }  // namespace
 
-bool ShortConvMixer::reads_int8(const ShortConvWeights& w) {
-  return w.in_gate.reads_int8() || w.out_gate.reads_int8() || w.value.reads_int8();
+RowForms ShortConvMixer::forms(const ShortConvWeights& w) {
+  return w.in_gate.forms() | w.out_gate.forms() | w.value.forms();
 }
 
 ShortConvMixer::ShortConvMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots,
@@ -103,7 +103,7 @@ void ShortConvMixer::run(int index, const StepRows& rows, bool state_written, co
   context_.for_rows_apart(count, [&](std::int64_t row, int) {
     multiply_rows(gated_.data() + row * width, mixed_.data() + rows.batch_row(row) * width, width);
   });
-  if (w.output.reads_int8()) stream_.quantize_rows(gated_.data(), width, count);
+  stream_.quantize_rows(w.output.forms(), gated_.data(), width, count);
   const Product output{&w.output, stream_.h()};
   context_.enter(StepPart::kMixerOutput);
   context_.multiply({&output, 1}, stream_.quantized(gated_.data(), width), count);

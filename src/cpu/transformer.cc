@@ -212,9 +212,8 @@ std::span<const float> Transformer::logits(int first, int count) {
     enter(*device_);
     return device_->logits(first, count);
   }
-  norm_logit_rows(
-      {.weight = weights_.output_norm, .bias = weights_.output_norm_bias, .quantize = weights_.output.reads_int8()},
-      first, count);
+  norm_logit_rows({.weight = weights_.output_norm, .bias = weights_.output_norm_bias, .forms = weights_.output.forms()},
+                  first, count);
   const Product output{&weights_.output, logits_.data()};
   context_.enter(StepPart::kLogits);
   context_.multiply({&output, 1}, stream_.input(), count);

@@ -176,11 +176,11 @@ void VisionParts::add_position(const VisionRows& rows, std::int64_t patch, float
   for (int i = 0; i < config_.width; ++i) x[i] += a[i] * of_a + b[i] * of_b + c[i] * of_c + d[i] * of_d;
 }
 
-void VisionParts::norm_rows(VisionRows& rows, const float* weight, const float* bias, bool quantize,
+void VisionParts::norm_rows(VisionRows& rows, const float* weight, const float* bias, RowForms forms,
                             VisionRowRange range) {
   context_.for_rows(range.count, [&](std::int64_t row, int) {
     std::copy_n(rows.x(range.first + row), config_.width, stream_.x(row));
-    stream_.norm_row({.weight = weight, .bias = bias, .quantize = quantize}, row, row, range.count);
+    stream_.norm_row({.weight = weight, .bias = bias, .forms = forms}, row, row, range.count);
   });
 }
 
@@ -212,7 +212,7 @@ void VisionParts::rotate_heads(const float* angles, int num_heads, float* heads)
 void VisionParts::write_keys(VisionRows& rows, int layer, VisionRowRange range) {
   const VisionLayerTensors<CpuForm>& w = weights_.layers[to_size(layer)];
   const AttentionWeights& a = w.attention;
-  norm_rows(rows, w.mixer_norm, w.mixer_norm_bias, a.k.reads_int8() || a.v.reads_int8(), range);
+  norm_rows(rows, w.mixer_norm, w.mixer_norm_bias, a.k.forms() | a.v.forms(), range);
   const std::array<Product, 2> products = {{{&a.k, k_.data()}, {&a.v, v_.data()}}};
   context_.multiply(products, stream_.input(), range.count);
   context_.for_rows_apart(range.count, [&](std::int64_t row, int worker) {
@@ -230,7 +230,7 @@ void VisionParts::write_keys(VisionRows& rows, int layer, VisionRowRange range) 
 void VisionParts::attend(VisionRows& rows, int layer, VisionRowRange range) {
   const VisionLayerTensors<CpuForm>& w = weights_.layers[to_size(layer)];
   const AttentionWeights& a = w.attention;
-  norm_rows(rows, w.mixer_norm, w.mixer_norm_bias, a.q.reads_int8(), range);
+  norm_rows(rows, w.mixer_norm, w.mixer_norm_bias, a.q.forms(), range);
   const Product queries{&a.q, q_.data()};
   context_.multiply({&queries, 1}, stream_.input(), range.count);
   const int width = attention_.q_width();
@@ -248,7 +248,7 @@ void VisionParts::attend(VisionRows& rows, int layer, VisionRowRange range) {
                                    .num_tokens = static_cast<int>(rows.num_patches())};
   plan_.build({&sequence, 1}, {.is_causal = false}, kBlock);
   plan_.run(rows.kv(), context_.kernels.attention[kKvType], context_.kernels.merge_tiles, context_.pool);
-  if (a.o.reads_int8()) stream_.quantize_rows(attended_.data(), attention_.result_width(), range.count);
+  stream_.quantize_rows(a.o.forms(), attended_.data(), attention_.result_width(), range.count);
   const Product output{&a.o, stream_.h()};
   context_.multiply({&output, 1}, stream_.quantized(attended_.data(), attention_.result_width()), range.count);
   add_results(rows, a.o_bias, range);
@@ -256,7 +256,7 @@ void VisionParts::attend(VisionRows& rows, int layer, VisionRowRange range) {
 
 void VisionParts::feed_forward(VisionRows& rows, int layer, VisionRowRange range) {
   const VisionLayerTensors<CpuForm>& w = weights_.layers[to_size(layer)];
-  norm_rows(rows, w.ffn_norm, w.ffn_norm_bias, DenseFfn::reads_int8(w.feed_forward), range);
+  norm_rows(rows, w.ffn_norm, w.ffn_norm_bias, DenseFfn::forms(w.feed_forward), range);
   const auto& spec = std::get<DenseFfnSpec>(config_.layers[to_size(layer)].feed_forward);
   ffn_.compute(spec, w.feed_forward, range.count, stream_.h());
   add_results(rows, w.feed_forward.down_bias, range);
@@ -274,7 +274,7 @@ void VisionParts::norm_tokens(VisionRows& rows, int vector, VisionRowRange token
     for (std::int64_t i = 0; i < norms_a_token; ++i)
       context_.kernels.layer_norm(x + i * cols, w.norm, w.norm_bias, cols, config_.norm_epsilon, h + i * cols);
   });
-  if (w.up.reads_int8()) merged_.quantize_rows(merged_.h(), config_.merged_width(), tokens.count);
+  merged_.quantize_rows(w.up.forms(), merged_.h(), config_.merged_width(), tokens.count);
 }
 
 void VisionParts::merge(VisionRows& rows, int vector, VisionRowRange tokens, std::span<float> out) {

@@ -113,7 +113,7 @@ class VisionParts {
  private:
   static NormOptions norms_of(const VisionConfig& config);
   /// Norms rows of the picture as a part's input.
-  void norm_rows(VisionRows& rows, const float* weight, const float* bias, bool quantize, VisionRowRange range);
+  void norm_rows(VisionRows& rows, const float* weight, const float* bias, RowForms forms, VisionRowRange range);
   /// Adds a part's results, with their bias, to the picture's rows.
   void add_results(VisionRows& rows, const float* bias, VisionRowRange range);
   void gather_patch(const VisionRows& rows, std::int64_t patch, float* out) const;

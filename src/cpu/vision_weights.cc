@@ -53,10 +53,15 @@ Result<VisionWeights> VisionWeights::load(const ModelSource& source, const Visio
   panels += patch_bytes;
   std::vector<RepackJob> jobs;
   for (const ListedMatrix& m : list.matrices) {
-    jobs.push_back(
-        {.tensor = m.source, .type = m.type, .first_row = m.first_row, .num_rows = m.rows, .panels = panels});
+    jobs.push_back({.tensor = m.source,
+                    .type = m.type,
+                    .first_row = m.first_row,
+                    .num_rows = m.rows,
+                    .panels = panels,
+                    .order = kernels.panel_order(m.type)});
     loaded.matrices.push_back({.type = m.type,
                                .activations = kernels.activation_form(m.type),
+                               .order = kernels.panel_order(m.type),
                                .rows = m.rows,
                                .cols = m.cols,
                                .panels = panels});

@@ -21,7 +21,7 @@ PanelScratch::PanelScratch(std::size_t largest_panel_bytes, int num_threads)
 const std::uint8_t* PanelScratch::pack(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker) {
   std::uint8_t* packed = part_of(worker);
   const std::int64_t first = begin * kPanelRows, count = std::min(end * kPanelRows, w.rows) - first;
-  pack_panels(rows_of(w, first, count), 0, end - begin, packed);
+  pack_panels(rows_of(w, first, count), 0, end - begin, packed, w.order);
   return packed;
 }
 
@@ -31,7 +31,7 @@ void PanelScratch::decode_row(const KernelTable& kernels, const WeightMatrix& w,
   if (w.panels != nullptr) return decode(w.packed(w.rows, w.panels), row, y);
   // Packs a panel of this row alone, so that the same code decodes the same numbers.
   std::uint8_t* packed = part_of(worker);
-  pack_panels(rows_of(w, row, 1), 0, 1, packed);
+  pack_panels(rows_of(w, row, 1), 0, 1, packed, w.order);
   decode(w.packed(1, packed), 0, y);
 }
 

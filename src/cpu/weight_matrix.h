@@ -10,6 +10,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/to_size.h"
+#include "cpu/row_forms.h"
 #include "kernels/kernels.h"
 #include "kernels/pack.h"
 #include "kernels/packed_layout.h"
@@ -19,12 +20,13 @@ namespace octavo {
 struct WeightMatrix {
   DType type = DType::kF32;
   ActivationForm activations = ActivationForm::kFloat;  // the form that its products read
+  PanelOrder order = PanelOrder::kQuads;                // and the order of its panels that they read
   std::int64_t rows = 0, cols = 0;                      // outputs, inputs
   const std::uint8_t* panels = nullptr;                 // null: it was not packed at load
   const std::byte* file = nullptr;                      // its bytes in the file, if it was not packed at load
   const float* scale = nullptr;                         // a factor of its products; null: 1
 
-  bool reads_int8() const { return activations == ActivationForm::kInt8Blocks; }
+  RowForms forms() const { return RowForms::of(activations); }
   PackedMatrix packed(std::int64_t num_rows, const std::uint8_t* data) const {
     return {type, num_rows, cols, data, scale != nullptr ? *scale : 1.0F};
   }

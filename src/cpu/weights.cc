@@ -28,7 +28,8 @@ void transpose(std::span<float> floats, std::size_t cols) {
 /// The matrices of a tensor that lie there by columns, packed by rows.
 class TransposedPacker {
  public:
-  TransposedPacker(const ModelSource& source, const ListedMatrix& matrix) : source_(source), matrix_(matrix) {
+  TransposedPacker(const ModelSource& source, const ListedMatrix& matrix, PanelOrder order)
+      : source_(source), matrix_(matrix), order_(order) {
     const std::size_t count = to_size(matrix.rows * matrix.cols);
     file_bytes_.resize(to_size(matrix.cols) * matrix.source->tensor.row_bytes());
     floats_.resize(count);
@@ -52,13 +53,14 @@ class TransposedPacker {
         return fail("{}: tensor {}: {}", source_.name(), quote(matrix_.source->name), made.error().message);
     }
     pack_panels({.type = matrix_.type, .rows = matrix_.rows, .cols = matrix_.cols, .data = rows_}, 0,
-                num_panels(matrix_.rows), panels);
+                num_panels(matrix_.rows), panels, order_);
     return hash_of(file_bytes_);
   }
 
  private:
   const ModelSource& source_;
   const ListedMatrix& matrix_;
+  PanelOrder order_;
   std::vector<std::byte> file_bytes_, rows_;
   std::vector<float> floats_, row_;
 };
@@ -111,6 +113,7 @@ Result<Weights> Weights::load(const ModelSource& source, const WeightList& list,
     loaded.matrices.push_back(load.shares.matrix(i).is_here
                                   ? WeightMatrix{.type = m.type,
                                                  .activations = kernels.activation_form(m.type),
+                                                 .order = kernels.panel_order(m.type),
                                                  .rows = m.rows,
                                                  .cols = m.cols,
                                                  .scale = loaded.vector(m.scale)}
@@ -191,6 +194,7 @@ Result<ContentHash> Weights::pack_matrices(const Load& load, ThreadPool& pool, c
     }
     for (int i = 0; i < m.count; ++i) {
       RepackJob& job = jobs.emplace_back(m.source, m.type, m.row_of(i), m.rows, share.is_here ? panels : nullptr);
+      job.order = loaded[index].order;
       if (share.is_here) panels += bytes_of_one;
       if (!share.is_there) continue;
       job.send = [&load, index, first = to_size(i) * bytes_of_one](std::size_t offset,
@@ -253,7 +257,7 @@ Result<ContentHash> Weights::pack_transposed(const Load& load, ThreadPool& pool,
     std::vector<Result<ContentHash>> made(to_size(m.count), ContentHash());
     const ThreadPool::Step step(pool);
     pool.for_ranges(made.size(), 1, [&](std::size_t begin, std::size_t end, int /*worker*/) {
-      TransposedPacker packer(load.source, m);
+      TransposedPacker packer(load.source, m, loaded[index].order);
       for (std::size_t i = begin; i < end; ++i) made[i] = packer.pack(static_cast<int>(i), panels + i * bytes_of_one);
     });
     for (const Result<ContentHash>& one : made) {

@@ -2,8 +2,12 @@
 // together. Everything in a row tile is found from one address with constant offsets.
 //
 // `rows` rows make tiles of `tile_rows` (a level's own number, 4 or 8), then one of 4 where as many are left over, and
-// one of the last 1 to 3. Row tiles lie one after another; one is ActTile<its rows>, once for each 32 columns. Plain
-// header: kernels of every instruction set include it, so its functions have internal linkage.
+// one of the last 1 to 3. Row tiles lie one after another; one is ActTile<its rows>, once for each 32 columns.
+//
+// The bf16 form takes as many bytes. Its row tiles have kBf16TileRows rows, and the last one the rest. One is, for each
+// 32 columns, [16 pairs][its rows][2], where pair i is columns i and 16 + i: what a matrix tile reads
+// (isa/tiles_amx.h). kBf16ReadBehind bytes behind the last one can be read. Plain header: kernels of every instruction
+// set include it, so its functions have internal linkage.
 #pragma once
 
 #include <stddef.h>
@@ -51,20 +55,31 @@ static inline constexpr RowTile tile_of_row(int64_t row, int64_t rows, int tile_
 /// (KernelTable::joined_rows): the whole sixteens of a matrix of rows, as [rows / 16][cols / 32][16][32].
 inline constexpr int kJoinedRows = 16;
 
-/// The place of a row: its own part of each ActTile<rows> from `tile` on.
+/// The place of a row: its own part of each ActTile<rows>, or of each block of the bf16 form, from `tile` on.
 struct ActPlace {
   uint8_t* tile;
   int rows, row;
   int8_t* joined = nullptr;  // the row's part of its first [16][32], if it has one
 };
-/// The place of a row's bytes in such joined rows; null: the row is one of the last, which are not joined.
+static inline constexpr ActPlace act_place(uint8_t* tiles, int64_t cols, int64_t row, int64_t rows, int tile_rows) {
+  const RowTile tile = tile_of_row(row, rows, tile_rows);
+  return {tiles + (size_t)tile.first * act_row_bytes(cols), tile.rows, (int)(row - tile.first)};
+}
+/// The place of a row's bytes in joined rows; null: the row is one of the last, which are not joined.
 static inline constexpr int8_t* joined_place(int8_t* joined, int64_t cols, int64_t row, int64_t rows) {
   const int64_t first = row / kJoinedRows * kJoinedRows;
   return first + kJoinedRows <= rows ? joined + first * cols + (row - first) * kActBlock : nullptr;
 }
-static inline constexpr ActPlace act_place(uint8_t* tiles, int64_t cols, int64_t row, int64_t rows, int tile_rows) {
-  const RowTile tile = tile_of_row(row, rows, tile_rows);
-  return {tiles + (size_t)tile.first * act_row_bytes(cols), tile.rows, (int)(row - tile.first)};
+
+inline constexpr int kBf16TileRows = 16, kBf16ReadBehind = 64;
+inline constexpr int kBf16Pairs = kActBlock / 2;
+static_assert(kActBlock * 2 == sizeof(ActTile<1>));
+
+/// The same in the bf16 form.
+static inline constexpr ActPlace bf16_place(uint8_t* tiles, int64_t cols, int64_t row, int64_t rows) {
+  const int64_t first = row / kBf16TileRows * kBf16TileRows, left = rows - first;
+  return {tiles + (size_t)first * act_row_bytes(cols), (int)(left < kBf16TileRows ? left : kBf16TileRows),
+          (int)(row - first)};
 }
 
 }  // namespace octavo

@@ -26,6 +26,9 @@ const KernelTable& kernel_table(IsaLevel level, Bits bits) {
 #if OCTAVO_HAS_AMX
     case IsaLevel::kAmx: return *octavo_kernels_amx();
 #endif
+#if OCTAVO_HAS_AMXBF16
+    case IsaLevel::kAmxBf16: return portable ? *octavo_kernels_amx() : *octavo_kernels_amxbf16();
+#endif
 #if OCTAVO_HAS_NEON
     case IsaLevel::kNeon: return *octavo_kernels_neon(portable);
 #endif

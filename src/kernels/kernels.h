@@ -9,16 +9,18 @@
 #include <stdint.h>
 
 #include "kernels/act_tiles.h"
+#include "kernels/packed_layout.h"
 #include "kernels/xielu_numbers.h"
 #include "tensor/dtype_id.h"
 
 namespace octavo {
 
-/// Rows of activations: floats for plain float weights, and their int8 form for quantized ones.
+/// Rows of activations: floats for plain float weights, and their int8 or bf16 form for quantized ones.
 struct ActivationRows {
   int64_t cols;
   const float* x;                  // [rows][cols]
   const uint8_t* tiles;            // int8 form (kernels/act_tiles.h)
+  const uint8_t* bf16 = nullptr;   // bf16 form (there, too)
   const int8_t* joined = nullptr;  // the bytes of the int8 form side by side, where the level reads them
 };
 
@@ -26,6 +28,7 @@ struct ActivationRows {
 enum class ActivationForm : uint8_t {
   kFloat,       // ActivationRows::x
   kInt8Blocks,  // ActivationRows::tiles: int8 in blocks of kActBlock columns that share a scale
+  kBf16Blocks,  // ActivationRows::bf16: bf16 in blocks of kActBlock columns
 };
 
 /// A weight matrix in packed panels (kernels/packed_layout.h).
@@ -37,8 +40,8 @@ struct PackedMatrix {
 };
 
 /// y[r][n] = sum over k of w[n][k] x[r][k], for rows row_begin..row_end of x and the outputs of panels
-/// panel_begin..panel_end of w. Row r of y begins at y + r * ldy. Both ends of the rows are ends of row tiles
-/// (act_tiles.h). K is summed in ascending order.
+/// panel_begin..panel_end of w. Row r of y begins at y + r * ldy. Both ends of the rows are ends of row tiles of the
+/// form that is read (act_tiles.h). K is summed in ascending order of blocks.
 using MatmulFn = void (*)(const PackedMatrix& w, const ActivationRows& x, int64_t panel_begin, int64_t panel_end,
                           int64_t row_begin, int64_t row_end, float* y, int64_t ldy);
 
@@ -209,19 +212,25 @@ static inline constexpr int type_index(DType type) {
 struct KernelTable {
   MatmulFn matmul[kNumDTypes];
   ActivationForm activation_forms[kNumDTypes];
+  PanelOrder panel_orders[kNumDTypes];
   DecodeRowFn decode_row[kNumDTypes];
   WriteKvFn write_kv[kNumKvTypes];
   AttentionFn attention[kNumKvTypes];
   MergeTilesFn merge_tiles;
 
-  /// The rows of a row tile: 4 or 8.
+  /// The rows of a row tile of the int8 form: 4 or 8.
   int tile_rows;
+  /// Rows are cut between calls at multiples of it, which are ends of row tiles in every form that products read.
+  int row_step;
   /// kJoinedRows where the quantizers below write rows side by side, too, for products that read them; else 0.
   int joined_rows;
   /// The int8 form of x[0 .. n), n a multiple of 32.
   void (*quantize_row)(const float* x, int64_t n, const ActPlace& out);
   /// The int8 form of 32 columns for `count` rows of a row tile, x + r * stride, from the row of `out` on.
   void (*quantize_column)(const float* x, int64_t stride, int count, const ActPlace& out);
+  /// The same of the bf16 form; null where no product reads it.
+  void (*round_row)(const float* x, int64_t n, const ActPlace& out);
+  void (*round_column)(const float* x, int64_t stride, int count, const ActPlace& out);
   /// y = x / sqrt(mean(x^2) + eps) * weight. x and y may be the same.
   void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* y);
   /// y = (x - mean(x)) / sqrt(variance(x) + eps) * weight + bias (Ba, Kiros and Hinton, 2016); bias null: none. x and y
@@ -268,10 +277,10 @@ struct KernelTable {
   int64_t (*probe_int8)(int64_t rounds, const int8_t* operands, int32_t* result);
   int64_t (*probe_float)(int64_t rounds, const int8_t* operands, float* result);
 
-  /// The number of which the rows of calls should be multiples, so that no kernel has a rest.
-  int whole_rows() const { return joined_rows > tile_rows ? joined_rows : tile_rows; }
   /// The form in which products with weights of `type` read activations.
   ActivationForm activation_form(DType type) const { return activation_forms[type_index(type)]; }
+  /// The order in which they read the weights.
+  PanelOrder panel_order(DType type) const { return panel_orders[type_index(type)]; }
 };
 
 }  // namespace octavo

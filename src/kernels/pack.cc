@@ -47,6 +47,23 @@ PackBlockFn* block_function(DType type) {
   check_failed("packable type", __FILE__, __LINE__, "");
 }
 
+PackBlockFn* block_function_of_outputs(DType type) {
+  switch (type) {
+    case DType::kQ4_0: return &pack_outputs_q4_0;
+    case DType::kQ4_1: return &pack_outputs_q4_1;
+    case DType::kQ5_0: return &pack_outputs_q5_0;
+    case DType::kQ5_1: return &pack_outputs_q5_1;
+    case DType::kQ8_0: return &pack_outputs_q8_0;
+    case DType::kQ4_K: return &pack_outputs_q4_k;
+    case DType::kQ5_K: return &pack_outputs_q5_k;
+    case DType::kQ6_K: return &pack_outputs_q6_k;
+    case DType::kIQ4_NL: return &pack_outputs_iq4_nl;
+    case DType::kIQ4_XS: return &pack_outputs_iq4_xs;
+    case DType::kMXFP4: return &pack_outputs_mxfp4;
+    default: check_failed("type with an order of outputs", __FILE__, __LINE__, "");
+  }
+}
+
 /// The rows of a panel: `rows` rows of the matrix, then padding.
 struct PanelRows {
   const std::byte* first;
@@ -73,7 +90,7 @@ __attribute__((always_inline)) inline void prefetch_portion(const PanelRows& row
   for (std::size_t line = 0; line < bytes; line += kCacheLineBytes) __builtin_prefetch(from + line);
 }
 
-void pack_quantized(PackBlockFn& pack_block, DType type, std::int64_t cols, const PanelRows& rows,
+void pack_quantized(PackBlockFn& pack_block, DType type, PanelOrder order, std::int64_t cols, const PanelRows& rows,
                     std::uint8_t* packed) {
   const std::int64_t num_blocks = cols / packed_block(type).block;
   if (num_blocks == 0) return;
@@ -86,7 +103,10 @@ void pack_quantized(PackBlockFn& pack_block, DType type, std::int64_t cols, cons
     prefetch_portion(rows, b * kPanelRows * block_bytes, kPanelRows * block_bytes);
     pack_block(rows.at(static_cast<std::size_t>(b) * block_bytes), packed + place.quads, packed + place.scales);
   }
-  if (has_integer_scales(type)) unite_q4_1_scales(packed, num_blocks);
+  if (!has_integer_scales(type)) return;
+  if (order == PanelOrder::kQuads) return unite_q4_1_scales(packed, num_blocks);
+  const std::size_t units = place_of_units(type, cols);
+  std::memset(packed + units, 0, panel_bytes(type, cols) - units);
 }
 
 /// Packs elements of 4 bytes, [16][cols] as [cols][16], or of 2 bytes, where a word holds two columns.
@@ -116,8 +136,9 @@ std::size_t packed_bytes(DType type, std::int64_t rows, std::int64_t cols) {
   return static_cast<std::size_t>(num_panels(rows)) * panel_bytes(type, cols);
 }
 
-void pack_panels(const Tensor& source, std::int64_t begin, std::int64_t end, std::uint8_t* packed) {
-  PackBlockFn* const pack_block = block_function(source.type);
+void pack_panels(const Tensor& source, std::int64_t begin, std::int64_t end, std::uint8_t* packed, PanelOrder order) {
+  PackBlockFn* const pack_block =
+      order == PanelOrder::kOutputs ? block_function_of_outputs(source.type) : block_function(source.type);
   const std::size_t stride = panel_bytes(source.type, source.cols);
   for (std::int64_t panel = begin; panel < end; ++panel, packed += stride) {
     const std::int64_t first = panel * kPanelRows;
@@ -125,7 +146,7 @@ void pack_panels(const Tensor& source, std::int64_t begin, std::int64_t end, std
                          .row_bytes = source.row_bytes(),
                          .rows = static_cast<int>(std::min<std::int64_t>(kPanelRows, source.rows - first))};
     if (pack_block != nullptr) {
-      pack_quantized(*pack_block, source.type, source.cols, rows, packed);
+      pack_quantized(*pack_block, source.type, order, source.cols, rows, packed);
       continue;
     }
     if (stride >= kCacheLineBytes) std::memset(packed + stride - kCacheLineBytes, 0, kCacheLineBytes);  // the padding

@@ -16,7 +16,8 @@ inline std::int64_t num_panels(std::int64_t rows) { return (rows + kPanelRows - 
 std::size_t packed_bytes(DType type, std::int64_t rows, std::int64_t cols);
 
 /// Packs panels `begin` .. `end` of `source` to `packed`, one after another, and writes every byte of them. Rows of
-/// padding have scales of zero.
-void pack_panels(const Tensor& source, std::int64_t begin, std::int64_t end, std::uint8_t* packed);
+/// padding have scales of zero. Only some types have the order kOutputs (output_order.h).
+void pack_panels(const Tensor& source, std::int64_t begin, std::int64_t end, std::uint8_t* packed,
+                 PanelOrder order = PanelOrder::kQuads);
 
 }  // namespace octavo

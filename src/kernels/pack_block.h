@@ -29,10 +29,19 @@ PackBlockFn pack_q4_0, pack_q4_1, pack_q5_0, pack_q5_1, pack_q8_0, pack_iq4_nl, 
 void unite_q4_1_scales(std::uint8_t* panel, std::int64_t num_blocks);
 // Blocks of 256 weights with scales of their own inside (pack_k.cc).
 PackBlockFn pack_q2_k, pack_q3_k, pack_q4_k, pack_q5_k, pack_q6_k, pack_iq4_xs;
+/// Packs the scales of Q4_K and Q5_K. The file has d, dmin and 12 bytes of scales and minima of 6 bits (see
+/// unpack_scales_k4); packed are d, dmin, 8 fields with a sub-block's low nibbles, 4 with the high pairs of two
+/// sub-blocks each.
+void pack_scales_k4(const BlockRows& rows, std::uint8_t* scales);
+void pack_scales_iq4_xs(const BlockRows& rows, std::uint8_t* scales);
 // Blocks of codebook numbers, one for each group of weights (pack_codebook.cc).
 PackBlockFn pack_iq2_xxs, pack_iq2_xs, pack_iq2_s, pack_iq3_xxs, pack_iq3_s, pack_iq1_s, pack_iq1_m;
 // Ternary and 1-bit weights (pack_low_bit.cc).
 PackBlockFn pack_tq1_0, pack_tq2_0, pack_q1_0, pack_q2_0;
+// The order of outputs (pack_outputs.cc).
+PackBlockFn pack_outputs_q4_0, pack_outputs_q4_1, pack_outputs_q5_0, pack_outputs_q5_1, pack_outputs_q8_0,
+    pack_outputs_q4_k, pack_outputs_q5_k, pack_outputs_q6_k, pack_outputs_iq4_nl, pack_outputs_iq4_xs,
+    pack_outputs_mxfp4;
 
 /// The 32-bit words at one offset of each row.
 typedef std::uint32_t Words __attribute__((vector_size(4 * kPanelRows)));

@@ -35,9 +35,8 @@ void pack_bits(const BlockRows& rows, int offset, std::uint8_t* quads) {
   for (int i = 0; i < 8; ++i) store_words(quads + 64 * i, words[i]);
 }
 
-/// Packs the scales of Q4_K and Q5_K. The file has d, dmin and 12 bytes of scales and minima of 6 bits (see
-/// unpack_scales_k4); packed are d, dmin, 8 fields with a sub-block's low nibbles, 4 with the high pairs of two
-/// sub-blocks each.
+}  // namespace
+
 void pack_scales_k4(const BlockRows& rows, std::uint8_t* scales) {
   Words words[4];
   load_words(rows, 0, words);
@@ -53,8 +52,6 @@ void pack_scales_k4(const BlockRows& rows, std::uint8_t* scales) {
   store_bytes((fields[0] & 0xFF) | (fields[0] >> 8 & 0xFF00) | (fields[1] & 0xFF) << 16 | (fields[1] & 0xFF0000) << 8,
               scales + 192);
 }
-
-}  // namespace
 
 void pack_q2_k(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales) {
   copy_halves(rows, offsetof(BlockQ2_K, d), scales);
@@ -99,11 +96,15 @@ void pack_q6_k(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales)
   pack_pairs(rows, offsetof(BlockQ6_K, qh), quads + 2048);
 }
 
-void pack_iq4_xs(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales) {
+void pack_scales_iq4_xs(const BlockRows& rows, std::uint8_t* scales) {
   copy_halves(rows, offsetof(BlockIQ4_XS, d), scales);
   copy_bytes<4>(rows, offsetof(BlockIQ4_XS, scales_l), scales + 32);
   for (int row = 0; row < kPanelRows; ++row)
     for (int i = 0; i < 2; ++i) scales[96 + i * kPanelRows + row] = rows[row][offsetof(BlockIQ4_XS, scales_h) + i];
+}
+
+void pack_iq4_xs(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales) {
+  pack_scales_iq4_xs(rows, scales);
   Words words[32];  // quads j and j + 4 of an activation block share a byte already
   load_words(rows, offsetof(BlockIQ4_XS, qs), words);
   for (int i = 0; i < 32; ++i) store_words(quads + 64 * i, words[i]);

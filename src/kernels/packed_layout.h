@@ -33,6 +33,12 @@ namespace octavo {
 inline constexpr int kPanelRows = 16;
 inline constexpr int kQuad = 4;
 
+/// The order of weights inside a panel's blocks. Blocks and their scales have the same bytes in both.
+enum class PanelOrder : uint8_t {
+  kQuads,    // as above
+  kOutputs,  // the columns of an output lie together (kernels/output_order.h)
+};
+
 /// The bytes of one K block of a panel: `block` weights of 16 rows.
 struct PackedBlock {
   int block;        // the weights of a row in a block

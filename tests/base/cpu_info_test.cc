@@ -101,6 +101,31 @@ TEST(CpuInfo, WhereTilesAreMissingTheErrorSaysWhatIsAndAutoDoesWithout) {
   EXPECT_EQ(parse_isa("amx", all), IsaLevel::kAmx);
 }
 
+TEST(CpuInfo, ALevelWithBitsOfItsOwnIsTakenWhereItIsNamedAlone) {
+  const std::vector<IsaLevel> every = {IsaLevel::kScalar, IsaLevel::kAvx512Vnni, IsaLevel::kAmxBf16, IsaLevel::kAmx};
+  EXPECT_EQ(parse_isa("auto", {.built = every, .processor = every}), IsaLevel::kAmx);
+  EXPECT_EQ(parse_isa("amxbf16", {.built = every, .processor = every}), IsaLevel::kAmxBf16);
+  const std::vector<IsaLevel> last = {IsaLevel::kScalar, IsaLevel::kAmxBf16};
+  EXPECT_EQ(parse_isa("auto", {.built = last, .processor = every}), IsaLevel::kScalar);
+  EXPECT_THAT(parse_isa("auto", {.built = {IsaLevel::kAmxBf16}, .processor = every}).error().message,
+              HasSubstr("amxbf16"));
+}
+
+TEST(CpuInfo, ProductsInBf16NeedTilesTheirInstructionAndTables) {
+  EXPECT_EQ(bf16_tile_support_of(TileSupport::kNoState, true, true), TileSupport::kNoState);
+  EXPECT_EQ(bf16_tile_support_of(TileSupport::kUsable, false, true), TileSupport::kNoBf16);
+  EXPECT_EQ(bf16_tile_support_of(TileSupport::kUsable, true, false), TileSupport::kNoVbmi);
+  EXPECT_EQ(bf16_tile_support_of(TileSupport::kUsable, true, true), TileSupport::kUsable);
+  const std::vector<IsaLevel> without = {IsaLevel::kScalar, IsaLevel::kAvx512Vnni, IsaLevel::kAmx};
+  const auto message = [&](TileSupport support) {
+    return parse_isa("amxbf16", {.built = without, .processor = without, .bf16_tiles = support}).error().message;
+  };
+  EXPECT_EQ(message(TileSupport::kNoBf16),
+            "instruction set 'amxbf16' is not supported here: the processor has no amx-bf16");
+  EXPECT_THAT(message(TileSupport::kNoVbmi), HasSubstr("the processor has no avx512_vbmi"));
+  EXPECT_THAT(message(TileSupport::kNoPermission), HasSubstr("the system refused this process the use of tiles"));
+}
+
 TEST(CpuInfo, TilesHaveTheBitsOfTheLevelWithoutThem) {
   for (int i = 0; i < kNumIsaLevels; ++i) {
     const auto level = static_cast<IsaLevel>(i);

@@ -188,10 +188,10 @@ TEST(AttentionMixer, KnowsWhatItReadsAndHowWideItsRowsAre) {
   const WeightMatrix floats{.type = DType::kBF16},
       quantized{.type = DType::kQ8_0, .activations = ActivationForm::kInt8Blocks};
   AttentionWeights w{.q = floats, .k = floats, .v = floats, .o = quantized};
-  EXPECT_FALSE(AttentionMixer::reads_int8(w));
+  EXPECT_FALSE(AttentionMixer::forms(w).any());
   for (WeightMatrix* matrix : {&w.q, &w.k, &w.v}) {
     *matrix = quantized;
-    EXPECT_TRUE(AttentionMixer::reads_int8(w));
+    EXPECT_TRUE(AttentionMixer::forms(w).int8);
     *matrix = floats;
   }
   const auto heads = [](int num_heads, int head_dim) {

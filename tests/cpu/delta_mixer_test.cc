@@ -33,10 +33,10 @@ TEST(DeltaMixer, KnowsWhatItReads) {
   const WeightMatrix floats{.type = DType::kBF16},
       quantized{.type = DType::kQ8_0, .activations = ActivationForm::kInt8Blocks};
   DeltaWeights w{.qkv = floats, .gate = floats, .decay = floats, .beta = floats, .output = quantized};
-  EXPECT_FALSE(DeltaMixer::reads_int8(w));
+  EXPECT_FALSE(DeltaMixer::forms(w).any());
   for (WeightMatrix* matrix : {&w.qkv, &w.gate, &w.decay, &w.beta}) {
     *matrix = quantized;
-    EXPECT_TRUE(DeltaMixer::reads_int8(w));
+    EXPECT_TRUE(DeltaMixer::forms(w).int8);
     *matrix = floats;
   }
 }

@@ -58,12 +58,12 @@ void expect_as_defined(const DenseFfnSpec& spec, DType type, int rows, double to
   DenseFfn ffn(config, fixture.context, stream);
   const Matrix gate(type, spec.width, kWidth, 1), up(type, spec.width, kWidth, 2), down(type, kWidth, spec.width, 3);
   const DenseFfnWeights weights{.gate = gate.weight, .up = up.weight, .down = down.weight};
-  EXPECT_EQ(DenseFfn::reads_int8(weights), type != DType::kF32);
+  EXPECT_EQ(DenseFfn::forms(weights).any(), type != DType::kF32);
 
   const std::vector<float> x = random_floats(to_size(rows) * kWidth, 5), ones(kWidth, 1.0F);
   std::memcpy(stream.x(0), x.data(), x.size() * sizeof(float));
   for (int row = 0; row < rows; ++row)
-    stream.norm_row({.weight = ones.data(), .quantize = DenseFfn::reads_int8(weights)}, row, row, rows);
+    stream.norm_row({.weight = ones.data(), .forms = DenseFfn::forms(weights)}, row, row, rows);
   const std::vector<float> input(stream.h(), stream.h() + rows * kWidth);
   {
     const ThreadPool::Step step(fixture.pool);
@@ -94,12 +94,16 @@ TEST(DenseFfn, QuantizedWeightsGiveItWithinTheRoundingOfTheirInput) {
     for (const int rows : {1, 9}) expect_as_defined({96, activation}, DType::kQ8_0, rows, 0.05);
 }
 
-TEST(DenseFfn, WantsInt8IfOneMatrixDoes) {
+TEST(DenseFfn, WantsTheFormsThatItsMatricesWant) {
   const WeightMatrix floats{.type = DType::kF16},
+      in_bf16{.type = DType::kQ4_0, .activations = ActivationForm::kBf16Blocks},
       quantized{.type = DType::kQ4_K, .activations = ActivationForm::kInt8Blocks};
-  EXPECT_FALSE(DenseFfn::reads_int8({.gate = floats, .up = floats, .down = quantized}));
-  EXPECT_TRUE(DenseFfn::reads_int8({.gate = quantized, .up = floats, .down = floats}));
-  EXPECT_TRUE(DenseFfn::reads_int8({.gate = floats, .up = quantized, .down = floats}));
+  EXPECT_FALSE(DenseFfn::forms({.gate = floats, .up = floats, .down = quantized}).any());
+  EXPECT_TRUE(DenseFfn::forms({.gate = quantized, .up = floats, .down = floats}).int8);
+  EXPECT_TRUE(DenseFfn::forms({.gate = floats, .up = quantized, .down = floats}).int8);
+  EXPECT_EQ(DenseFfn::forms({.gate = floats, .up = in_bf16, .down = floats}), RowForms{.bf16 = true});
+  EXPECT_EQ(DenseFfn::forms({.gate = in_bf16, .up = quantized, .down = floats}),
+            (RowForms{.int8 = true, .bf16 = true}));
 }
 
 }  // namespace

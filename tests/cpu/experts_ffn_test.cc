@@ -101,7 +101,7 @@ class Mixture {
     step_rows.begin(batch);
     const ThreadPool::Step step(fixture_.pool);
     for (int row = 0; row < rows; ++row)
-      stream_->norm_row({.weight = ones_.data(), .quantize = ExpertsFfn::reads_int8(w())}, row, row, rows);
+      stream_->norm_row({.weight = ones_.data(), .forms = ExpertsFfn::forms(w())}, row, row, rows);
     input_.assign(stream_->h(), stream_->h() + x.size());
     ffn_->begin();
     ffn_->run(spec_, w(), step_rows, {});
@@ -338,12 +338,13 @@ TEST(ExpertsFfn, WantsInt8IfOneMatrixDoes) {
   const ExpertMatrices plain{.first = floats}, int8{.first = quantized};
   const auto reads_int8 = [](const WeightMatrix& router, const ExpertMatrices& gate, const ExpertMatrices& up,
                              const ExpertMatrices& down, const WeightMatrix& shared) {
-    return ExpertsFfn::reads_int8({.router = router,
-                                   .gate = gate,
-                                   .up = up,
-                                   .down = down,
-                                   .shared = {.gate = shared, .up = {}, .down = {}},
-                                   .shared_gate = {}});
+    return ExpertsFfn::forms({.router = router,
+                              .gate = gate,
+                              .up = up,
+                              .down = down,
+                              .shared = {.gate = shared, .up = {}, .down = {}},
+                              .shared_gate = {}})
+        .int8;
   };
   EXPECT_FALSE(reads_int8(floats, plain, plain, int8, {}));
   EXPECT_TRUE(reads_int8(floats, plain, plain, plain, quantized));

@@ -301,5 +301,32 @@ TEST(Repack, PagesAreDroppedOnceEachBytesArePacked) {
   }
 }
 
+// A level may read its panels in another order than a card.
+TEST(Repack, PanelsAreKeptInTheirOrderAndSentInTheOrderOfQuads) {
+  MemorySource source;
+  std::string bytes(*dtype_bytes(DType::kQ4_0, 64 * 96), '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7);
+  source.add_tensor("a", {64, 96}, DType::kQ4_0, bytes);
+  const SourceTensor& t = source.tensors().front();
+  const auto packed = [&](PanelOrder order) {
+    std::vector<std::uint8_t> panels(packed_bytes(t.tensor.type, t.tensor.rows, t.tensor.cols));
+    pack_panels({t.tensor.type, t.tensor.rows, t.tensor.cols, std::as_bytes(std::span(bytes))}, 0,
+                num_panels(t.tensor.rows), panels.data(), order);
+    return panels;
+  };
+  std::vector<std::uint8_t> kept(packed(PanelOrder::kQuads).size()), sent(kept.size());
+  RepackJob job{&t, t.tensor.type, 0, t.tensor.rows, kept.data()};
+  job.order = PanelOrder::kOutputs;
+  job.send = [&](std::size_t offset, std::span<const std::uint8_t> some) {
+    std::ranges::copy(some, sent.begin() + static_cast<std::ptrdiff_t>(offset));
+    return Result<void>();
+  };
+  ThreadPool pool(2);
+  ASSERT_TRUE(repack({job}, source, pool, {}));
+  EXPECT_NE(kept, sent);
+  EXPECT_EQ(kept, packed(PanelOrder::kOutputs));
+  EXPECT_EQ(sent, packed(PanelOrder::kQuads));
+}
+
 }  // namespace
 }  // namespace octavo::test

@@ -126,17 +126,18 @@ TEST_F(ResidualStreamTest, InputsAreQuantizedWhereAProductWantsIt) {
   constexpr int kRows = 5;
   fill(kRows);
   const KernelTable& kernels = fixture_.context.kernels;
-  for (int row = 0; row < kRows; ++row) stream_.norm_row({.weight = weight_.data(), .quantize = true}, row, row, kRows);
+  for (int row = 0; row < kRows; ++row)
+    stream_.norm_row({.weight = weight_.data(), .forms = {.int8 = true}}, row, row, kRows);
   QuantizedRows expected(kRows, kWidth, kernels);
-  for (int row = 0; row < kRows; ++row) kernels.quantize_row(h(row), kWidth, expected.place(row, kRows, kWidth));
+  for (int row = 0; row < kRows; ++row) expected.write_row({.int8 = true}, h(row), row, kRows, kWidth);
   const std::size_t bytes = kRows * act_row_bytes(kWidth);
   EXPECT_EQ(std::memcmp(stream_.input().tiles, expected.view(nullptr, kWidth).tiles, bytes), 0);
 
   const std::vector<float> wide = random_floats(kMaxCols * kRows, 4);
-  for (int row = 0; row < kRows; ++row) stream_.quantize_row(wide.data(), kMaxCols, row, kRows);
+  for (int row = 0; row < kRows; ++row) stream_.quantize_row({.int8 = true}, wide.data(), kMaxCols, row, kRows);
   QuantizedRows of_wide(kRows, kMaxCols, kernels);
   for (int row = 0; row < kRows; ++row)
-    kernels.quantize_row(wide.data() + row * kMaxCols, kMaxCols, of_wide.place(row, kRows, kMaxCols));
+    of_wide.write_row({.int8 = true}, wide.data() + row * kMaxCols, row, kRows, kMaxCols);
   const ActivationRows view = stream_.quantized(wide.data(), kMaxCols);
   EXPECT_EQ(view.x, wide.data());
   EXPECT_EQ(view.cols, kMaxCols);
@@ -145,7 +146,7 @@ TEST_F(ResidualStreamTest, InputsAreQuantizedWhereAProductWantsIt) {
 
 // Few rows are divided among the threads by row, then by column.
 TEST_F(ResidualStreamTest, AllRowsAreFinishedAsOneByOne) {
-  const Epilogue epilogue{.post_norm = other_.data(), .next = Norm{.weight = weight_.data(), .quantize = true}};
+  const Epilogue epilogue{.post_norm = other_.data(), .next = Norm{.weight = weight_.data(), .forms = {.int8 = true}}};
   for (const int rows : {1, 2, 5, 7, 13, 31}) {
     const std::vector<float> results = random_floats(to_size(rows * kWidth), 9);
     const std::size_t bytes = to_size(rows) * act_row_bytes(kWidth), floats = results.size();
@@ -172,9 +173,9 @@ TEST_F(ResidualStreamTest, AllRowsAreFinishedAsOneByOne) {
       const std::uint8_t* tiles = stream_.quantized(wide.data(), kMaxCols).tiles;
       return std::vector(tiles, tiles + to_size(rows) * act_row_bytes(kMaxCols));
     };
-    stream_.quantize_rows(wide.data(), kMaxCols, rows);
+    stream_.quantize_rows({.int8 = true}, wide.data(), kMaxCols, rows);
     const std::vector<std::uint8_t> of_all = tiles_of();
-    for (int row = 0; row < rows; ++row) stream_.quantize_row(wide.data(), kMaxCols, row, rows);
+    for (int row = 0; row < rows; ++row) stream_.quantize_row({.int8 = true}, wide.data(), kMaxCols, row, rows);
     EXPECT_EQ(of_all, tiles_of()) << rows << " rows";
   }
 }

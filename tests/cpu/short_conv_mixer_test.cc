@@ -33,10 +33,10 @@ TEST(ShortConvMixer, KnowsWhatItReads) {
   const WeightMatrix floats{.type = DType::kBF16},
       quantized{.type = DType::kQ8_0, .activations = ActivationForm::kInt8Blocks};
   ShortConvWeights w{.in_gate = floats, .out_gate = floats, .value = floats, .output = quantized};
-  EXPECT_FALSE(ShortConvMixer::reads_int8(w));
+  EXPECT_FALSE(ShortConvMixer::forms(w).any());
   for (WeightMatrix* matrix : {&w.in_gate, &w.out_gate, &w.value}) {
     *matrix = quantized;
-    EXPECT_TRUE(ShortConvMixer::reads_int8(w));
+    EXPECT_TRUE(ShortConvMixer::forms(w).int8);
     *matrix = floats;
   }
 }

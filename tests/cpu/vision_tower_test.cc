@@ -136,7 +136,7 @@ TEST(VisionTower, PortableBitsAreTheSameOnEveryLevel) {
     const Picture picture = made.picture(6, 10);
     Floats expected;
     for (const IsaLevel level : {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvxVnni, IsaLevel::kAvx512Vnni,
-                                 IsaLevel::kAmx, IsaLevel::kNeon}) {
+                                 IsaLevel::kAmxBf16, IsaLevel::kAmx, IsaLevel::kNeon}) {
       const KernelTable* kernels = kernels_of_level(level, Bits::kPortable);
       if (kernels == nullptr) continue;
       const Floats found = LoadedTower(made, 2, *kernels, Math(Bits::kPortable)).encode(picture);

@@ -77,6 +77,19 @@ TEST(WeightMatrix, RunsOfAMappedMatrixAreTheSamePanelsInOrder) {
   }
 }
 
+TEST(WeightMatrix, RunsOfAMappedMatrixHaveTheOrderThatItsProductsRead) {
+  Both both = make(DType::kQ4_0);
+  both.mapped.order = PanelOrder::kOutputs;
+  const std::size_t stride = panel_bytes(DType::kQ4_0, kCols);
+  std::vector<std::uint8_t> expected(both.panels.size());
+  pack_panels({DType::kQ4_0, kRows, kCols, both.file}, 0, num_panels(kRows), expected.data(), PanelOrder::kOutputs);
+  PanelScratch scratch(stride, 1);
+  scratch.for_ranges(both.mapped, 0, num_panels(kRows), 0, [&](const PackedMatrix& range, std::int64_t first) {
+    const std::size_t bytes = static_cast<std::size_t>(num_panels(range.rows)) * stride;
+    EXPECT_EQ(std::memcmp(range.data, &expected[static_cast<std::size_t>(first) * stride], bytes), 0);
+  });
+}
+
 TEST(WeightMatrix, RowsOfAMappedMatrixDecodeToTheSameBits) {
   const KernelTable& kernels = kernel_table(supported_isa_levels().back());
   for (const DType type : {DType::kQ8_0, DType::kF16, DType::kQ4_0}) {

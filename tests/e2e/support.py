@@ -29,7 +29,7 @@ SMOLLM2 = TEST_DATA / "SmolLM2-135M-Instruct.Q4_1.gguf"
 GEMMA3 = TEST_DATA / "gemma-3-270m-q4_k_m.gguf"
 ORACLE_CACHE = TEST_DATA / "oracle"
 FEW_WORDS = 2000  # of tiny models whose words do not matter
-ISA_LEVELS = ("scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon")
+ISA_LEVELS = ("scalar", "avx2", "avxvnni", "avx512vnni", "amx", "amxbf16", "neon")
 
 
 def octavo(*args, stdin="", timeout=TIMEOUT_S, env=None):

@@ -33,6 +33,13 @@ class SameBits(unittest.TestCase):
         for level in support.supported_isa_levels():
             self.check(model, "--isa", level)
 
+    def test_rows_that_are_read_in_two_forms(self):  # amxbf16 multiplies Q4_K and Q8_0 in bf16, Q2_K in int8
+        for level in set(support.supported_isa_levels()) & {"amxbf16"}:
+            for shape in ("tiny-qwen3", "tiny-qwen3moe", "tiny-qwen35moe"):
+                model = support.few_words_model(shape, types=("Q4_K", "Q2_K", "Q8_0"))
+                self.check(model, "--isa", level)
+                self.check(model, "--isa", level, "--no-repack")
+
     def test_window_shorter_than_the_prompt(self):
         self.check(support.few_words_model("tiny-gemma3", types=("Q8_0", "Q4_K"), window=19))
 

@@ -1,7 +1,10 @@
 #include "emulated_isa/tile_machine.h"
 
+#include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace octavo {
@@ -17,6 +20,16 @@ std::int32_t sum_of_four(const std::uint8_t* a, const std::uint8_t* b, TileSigns
   std::int32_t sum = 0;
   for (int i = 0; i < 4; ++i) sum += value(a[i], signs != TileSigns::kOfB) * value(b[i], signs != TileSigns::kOfA);
   return sum;
+}
+
+/// x, or a zero of its sign where it is denormal.
+float normal_or_zero(float x) { return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
+
+/// The first or second bf16 of four bytes.
+float bf16_at(const std::uint8_t* four, std::size_t number) {
+  std::uint16_t half = 0;
+  std::memcpy(&half, four + 2 * number, 2);
+  return normal_or_zero(std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16));
 }
 
 }  // namespace
@@ -80,14 +93,22 @@ void TileMachine::store(int tile, void* to, std::int64_t stride) {
                 static_cast<std::size_t>(t->bytes));
 }
 
-void TileMachine::dot(int c, int a, int b, TileSigns signs) {
+TileMachine::Operands TileMachine::operands(int c, int a, int b) {
   Tile* out = tile_of(c, "product");
   const Tile *left = tile_of(a, "product"), *right = tile_of(b, "product");
-  if (out == nullptr || left == nullptr || right == nullptr) return;
+  if (out == nullptr || left == nullptr || right == nullptr) return {};
   if (c == a || c == b || a == b || left->rows != out->rows || right->bytes != out->bytes ||
-      left->bytes != 4 * right->rows)
-    return errors_.push_back("a product of tiles whose shapes do not fit"), void();
+      left->bytes != 4 * right->rows) {
+    errors_.emplace_back("a product of tiles whose shapes do not fit");
+    return {};
+  }
   ++products_;
+  return {out, left, right};
+}
+
+void TileMachine::dot(int c, int a, int b, TileSigns signs) {
+  const auto [out, left, right] = operands(c, a, b);
+  if (out == nullptr) return;
   for (int m = 0; m < out->rows; ++m)
     for (int k = 0; k < right->rows; ++k)
       for (int n = 0; n < out->bytes / 4; ++n) {
@@ -98,6 +119,25 @@ void TileMachine::dot(int c, int a, int b, TileSigns signs) {
                                                       &right->data[static_cast<std::size_t>(k * 64 + n * 4)], signs));
         std::memcpy(at, &sum, 4);
       }
+}
+
+void TileMachine::dot_bf16(int c, int a, int b) {
+  const auto [out, left, right] = operands(c, a, b);
+  if (out == nullptr) return;
+  for (int m = 0; m < out->rows; ++m)
+    for (int n = 0; n < out->bytes / 4; ++n) {
+      std::array<float, 2> sums = {0, 0};  // of the even and of the odd numbers
+      for (int k = 0; k < right->rows; ++k)
+        for (std::size_t i = 0; i < 2; ++i)
+          sums[i] =
+              normal_or_zero(std::fma(bf16_at(&left->data[static_cast<std::size_t>(m * 64 + k * 4)], i),
+                                      bf16_at(&right->data[static_cast<std::size_t>(k * 64 + n * 4)], i), sums[i]));
+      std::uint8_t* at = &out->data[static_cast<std::size_t>(m * 64 + n * 4)];
+      float sum = 0;
+      std::memcpy(&sum, at, 4);
+      sum = normal_or_zero(normal_or_zero(sum) + normal_or_zero(sums[0] + sums[1]));
+      std::memcpy(at, &sum, 4);
+    }
 }
 
 std::vector<std::string> TileMachine::take_errors() { return std::exchange(errors_, {}); }

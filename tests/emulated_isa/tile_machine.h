@@ -23,6 +23,8 @@ class TileMachine {
   void store(int tile, void* to, std::int64_t stride);
   /// Adds to tile c the products of a and b.
   void dot(int c, int a, int b, TileSigns signs);
+  /// Adds to the floats of tile c the products of a and b, which hold bf16, in the order of the processor.
+  void dot_bf16(int c, int a, int b);
 
   bool configured() const { return configured_; }
   std::int64_t products() const { return products_; }
@@ -35,8 +37,16 @@ class TileMachine {
     std::array<std::uint8_t, 16 * 64> data = {};
   };
 
+  /// The tiles of a product.
+  struct Operands {
+    Tile* out;
+    const Tile *a, *b;
+  };
+
   /// The tile of that number, or null after an error: it has no shape.
   Tile* tile_of(int number, const char* use);
+  /// The tiles of a product, which is counted; out is null after an error.
+  Operands operands(int c, int a, int b);
 
   bool configured_ = false;
   std::array<Tile, 8> tiles_ = {};

@@ -13,10 +13,14 @@ extern "C" void octavo_tile_product(const octavo::TileProductCase& product, std:
   octavo::tile_load<0>(sums, 4 * columns);
   octavo::tile_load<1>(product.a, product.bytes);
   octavo::tile_load<2>(product.b, 4 * columns);
-  switch (product.signs) {
-    case octavo::TileSigns::kBoth: tile_dot_signed_signed<0, 1, 2>(); break;
-    case octavo::TileSigns::kOfA: tile_dot_signed_unsigned<0, 1, 2>(); break;
-    case octavo::TileSigns::kOfB: tile_dot_unsigned_signed<0, 1, 2>(); break;
+  if (product.is_bf16) {
+    octavo::tile_dot_bf16<0, 1, 2>();
+  } else if (product.signs == octavo::TileSigns::kBoth) {
+    tile_dot_signed_signed<0, 1, 2>();
+  } else if (product.signs == octavo::TileSigns::kOfA) {
+    tile_dot_signed_unsigned<0, 1, 2>();
+  } else {
+    tile_dot_unsigned_signed<0, 1, 2>();
   }
   octavo::tile_store<0>(sums, 4 * columns);
   octavo::tiles_release();

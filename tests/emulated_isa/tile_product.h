@@ -8,17 +8,19 @@ namespace octavo {
 /// Whose bytes a product takes as signed.
 enum class TileSigns : std::uint8_t { kBoth, kOfA, kOfB };
 
+/// A product of bytes, or of bf16 where `is_bf16`.
 struct TileProductCase {
   TileSigns signs;
   int rows, bytes, columns;  // of A: rows and bytes of a row; 32-bit columns of B and of the sums
   const std::uint8_t* a;     // [rows][bytes]
   const std::uint8_t* b;     // [bytes / 4][columns][4]
+  bool is_bf16 = false;
 };
 
 }  // namespace octavo
 
 extern "C" {
-/// Adds the product to sums, [rows][columns].
+/// Adds the product to sums, [rows][columns]: integers, or floats by their bits.
 void octavo_tile_product(const octavo::TileProductCase& product, std::int32_t* sums);
 void octavo_tile_product_emulated(const octavo::TileProductCase& product, std::int32_t* sums);
 }

@@ -25,6 +25,14 @@ TEST(Fingerprint, OfALevelWithAnothersBitsIsTheOthers) {
             system_fingerprint(Bits::kNative, IsaLevel::kAvxVnni, "i16", "0123"));
 }
 
+TEST(Fingerprint, OfALevelWithBitsOfItsOwnIsItsOwn) {
+  for (const IsaLevel level : {IsaLevel::kAvx512Vnni, IsaLevel::kAmx})
+    EXPECT_NE(system_fingerprint(Bits::kNative, IsaLevel::kAmxBf16, "i16", "0123"),
+              system_fingerprint(Bits::kNative, level, "i16", "0123"));
+  EXPECT_EQ(system_fingerprint(Bits::kPortable, IsaLevel::kAmxBf16, "i16", "0123"),
+            system_fingerprint(Bits::kPortable, IsaLevel::kAmx, "i16", "0123"));
+}
+
 TEST(Fingerprint, OfPortableBitsIsThatOfAllMachines) {
   const std::string base = system_fingerprint(Bits::kPortable, IsaLevel::kAvx2, "i16", "0123");
   EXPECT_THAT(base, testing::MatchesRegex("fp_portable_[0-9a-f]{16}"));

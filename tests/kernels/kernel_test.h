@@ -16,7 +16,8 @@ namespace octavo {
 /// Levels compiled for this architecture; unsupported ones are reported as skipped by the tests themselves.
 inline std::vector<IsaLevel> compiled_levels() {
 #if defined(__x86_64__)
-  return {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvxVnni, IsaLevel::kAvx512Vnni, IsaLevel::kAmx};
+  return {IsaLevel::kScalar,     IsaLevel::kAvx2,    IsaLevel::kAvxVnni,
+          IsaLevel::kAvx512Vnni, IsaLevel::kAmxBf16, IsaLevel::kAmx};
 #elif defined(__aarch64__)
   return {IsaLevel::kScalar, IsaLevel::kNeon};
 #else

@@ -10,8 +10,10 @@ OCTAVO_FOR_EACH_LEVEL(Matmul);
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 /// The activations that the weights meet: floats, or the quantized ones multiplied out.
-double activation(const Rows& r, bool plain, std::int64_t row, std::int64_t k) {
-  if (plain) return r.x[static_cast<std::size_t>(row * r.cols + k)];
+double activation(const Rows& r, ActivationForm form, std::int64_t row, std::int64_t k) {
+  const float x = r.x[static_cast<std::size_t>(row * r.cols + k)];
+  if (form == ActivationForm::kFloat) return x;
+  if (form == ActivationForm::kBf16Blocks) return bf16_to_f32(f32_to_bf16(x));
   return static_cast<double>(r.q(row, k)) * r.scale(row, k / kActBlock);
 }
 
@@ -19,22 +21,24 @@ void expect_product(const KernelTable& kernels, const Matrix& m, const Rows& x, 
   const std::int64_t n = m.tensor.rows, cols = m.tensor.cols;
   std::vector<float> y(static_cast<std::size_t>(rows * n), kNaN);
   kernels.matmul[dtype_index(m.tensor.type)](m.packed, x.view(), 0, num_panels(n), 0, rows, y.data(), n);
+  const ActivationForm form = kernels.activation_form(m.tensor.type);
+  const double rounding = form == ActivationForm::kBf16Blocks ? 0x1p-7 : 4e-6;  // bf16_test.cc looks at those bits
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t out = 0; out < n; ++out) {
       double sum = 0, magnitude = 0;
       for (std::int64_t k = 0; k < cols; ++k) {
-        const double a = activation(x, is_plain_float(m.tensor.type), row, k);
+        const double a = activation(x, form, row, k);
         const double product = a * m.weights[static_cast<std::size_t>(out * cols + k)];
         sum += product;
         magnitude += std::fabs(product);
       }
-      ASSERT_NEAR(y[static_cast<std::size_t>(row * n + out)], sum, 4e-6 * magnitude + 1e-6)
+      ASSERT_NEAR(y[static_cast<std::size_t>(row * n + out)], sum, rounding * magnitude + 1e-6)
           << dtype_info(m.tensor.type).name << " row " << row << " output " << out;
     }
 }
 
 TEST_P(Matmul, EveryTypeEqualsTheReferenceProduct) {
-  MatrixMaker maker(random);
+  MatrixMaker maker(random, &kernels());
   for (const DType type : kAllDTypes) {
     const std::int64_t cols = 512, outputs = 37, rows = 23;  // a partial panel; tiles of 8, 8, 4 and 3
     const Matrix m = maker.make(type, outputs, cols);
@@ -43,7 +47,7 @@ TEST_P(Matmul, EveryTypeEqualsTheReferenceProduct) {
 }
 
 TEST_P(Matmul, ExtremeBytesDoNotSaturate) {
-  MatrixMaker maker(random);
+  MatrixMaker maker(random, &kernels());
   for (const DType type : kAllDTypes)
     for (const Fill fill : {Fill::kZeros, Fill::kOnes}) {
       const std::int64_t cols = 256, outputs = 16;
@@ -60,7 +64,7 @@ TEST_P(Matmul, ExtremeBytesDoNotSaturate) {
 }
 
 TEST_P(Matmul, PlainFloatsTakeAnyNumberOfColumns) {
-  MatrixMaker maker(random);
+  MatrixMaker maker(random, &kernels());
   for (const DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
     const Matrix m = maker.make(type, 5, 7);
     expect_product(kernels(), m, quantized(kernels(), normal(3 * 7), 7), 3);
@@ -77,7 +81,9 @@ void expect_same_bits(const KernelTable& kernels, const Matrix& m, const std::ve
   std::vector<float> whole(size, kNaN), tiles(size, kNaN), alone(size, kNaN);
   matmul(m.packed, x.view(), 0, panels, 0, rows, whole.data(), outputs);
   for (std::int64_t row = 0; row < rows; ++row) {
-    const RowTile tile = tile_of_row(row, rows, kernels.tile_rows);
+    const RowTile tile = kernels.activation_form(m.tensor.type) == ActivationForm::kBf16Blocks
+                             ? RowTile{row / kBf16TileRows * kBf16TileRows, bf16_place(nullptr, cols, row, rows).rows}
+                             : tile_of_row(row, rows, kernels.tile_rows);
     const Rows one = quantized(kernels, {values.begin() + row * cols, values.begin() + (row + 1) * cols}, cols);
     for (std::int64_t panel = 0; panel < panels; ++panel) {
       if (tile.first == row) matmul(m.packed, x.view(), panel, panel + 1, row, row + tile.rows, tiles.data(), outputs);
@@ -89,7 +95,7 @@ void expect_same_bits(const KernelTable& kernels, const Matrix& m, const std::ve
 }
 
 TEST_P(Matmul, BitsOfARowDoNotDependOnItsCompany) {
-  MatrixMaker maker(random);
+  MatrixMaker maker(random, &kernels());
   for (const DType type : kAllDTypes) {
     const std::int64_t cols = 512, outputs = 48;  // panels: a pair and one alone
     const Matrix m = maker.make(type, outputs, cols);
@@ -100,7 +106,7 @@ TEST_P(Matmul, BitsOfARowDoNotDependOnItsCompany) {
 
 // Seventeen tiles are two groups with AVX2, of nine and of eight; their last run of 256 weights is cut short.
 TEST_P(Matmul, BitsOfARowDoNotDependOnTheGroupOfItsTile) {
-  MatrixMaker maker(random);
+  MatrixMaker maker(random, &kernels());
   for (const DType type : kAllDTypes) {
     const std::int64_t cols = packed_block(type).block > 64 ? 768 : 576, outputs = 21;
     const Matrix m = maker.make(type, outputs, cols);
@@ -110,7 +116,7 @@ TEST_P(Matmul, BitsOfARowDoNotDependOnTheGroupOfItsTile) {
 
 // Scales of long rows are decoded for one panel at a time, and those of longer ones as they are met.
 TEST_P(Matmul, BitsOfALongRowDoNotDependOnItsCompany) {
-  MatrixMaker maker(random);
+  MatrixMaker maker(random, &kernels());
   for (const DType type : {DType::kQ4_K, DType::kQ6_K, DType::kIQ4_XS, DType::kQ8_0})
     for (const std::int64_t cols : {8448, 16640}) {
       const Matrix m = maker.make(type, 32, cols);
@@ -119,7 +125,7 @@ TEST_P(Matmul, BitsOfALongRowDoNotDependOnItsCompany) {
 }
 
 TEST_P(Matmul, ARowThatIsNotFiniteDoesNotTouchTheOthers) {
-  MatrixMaker maker(random);
+  MatrixMaker maker(random, &kernels());
   constexpr float kInf = std::numeric_limits<float>::infinity(), kMost = std::numeric_limits<float>::max();
   for (const DType type : kAllDTypes) {
     const std::int64_t cols = 512, outputs = 16, rows = 4, broken = 1;
@@ -144,7 +150,7 @@ TEST_P(Matmul, ARowThatIsNotFiniteDoesNotTouchTheOthers) {
 }
 
 TEST_P(Matmul, BitsOfARowDoNotDependOnItsCompanyWhereItsScalesAreTooManyToBeKept) {
-  MatrixMaker maker(random);
+  MatrixMaker maker(random, &kernels());
   for (const DType type : kAllDTypes)
     for (const std::int64_t blocks : {64, 65}) {  // of 256: as many as are decoded ahead, and one more
       const std::int64_t cols = blocks * 256, outputs = 16, rows = 16;
@@ -154,7 +160,7 @@ TEST_P(Matmul, BitsOfARowDoNotDependOnItsCompanyWhereItsScalesAreTooManyToBeKept
 }
 
 TEST_P(Matmul, AFactorOfTheWholeMatrixComesInOnce) {
-  MatrixMaker maker(random);
+  MatrixMaker maker(random, &kernels());
   const std::int64_t cols = 128, outputs = 21, rows = 3;
   Matrix m = maker.make(DType::kNVFP4, outputs, cols);
   m.packed.scale = 0.25F;
@@ -166,7 +172,7 @@ TEST_P(Matmul, AFactorOfTheWholeMatrixComesInOnce) {
 }
 
 TEST_P(Matmul, RowsDecodeToTheReferenceWeights) {
-  MatrixMaker maker(random);
+  MatrixMaker maker(random, &kernels());
   for (const DType type : kAllDTypes) {
     const std::int64_t cols = 512, outputs = 21;
     const Matrix m = maker.make(type, outputs, cols);

@@ -43,7 +43,9 @@ enum class Fill { kRandom, kZeros, kOnes };
 
 class MatrixMaker {
  public:
-  explicit MatrixMaker(std::mt19937& random) : random_(random) {}
+  /// `kernels`: those that read the panels; null: any with the order of most levels.
+  explicit MatrixMaker(std::mt19937& random, const KernelTable* kernels = nullptr)
+      : random_(random), kernels_(kernels) {}
 
   /// Any bytes but the scales, which are ordinary numbers. kOnes sets every bit of the weights: extreme bytes.
   Matrix make(DType type, std::int64_t rows, std::int64_t cols, Fill fill = Fill::kRandom) {
@@ -56,10 +58,11 @@ class MatrixMaker {
     m.tensor = {type, rows, cols, m.bytes};
     m.weights.resize(static_cast<std::size_t>(rows * cols));
     dequantize(type, m.bytes.data(), m.weights);
-    for (std::int64_t row = 0; has_integer_scales(type) && row < rows; ++row)
+    const PanelOrder order = kernels_ == nullptr ? PanelOrder::kQuads : kernels_->panel_order(type);
+    for (std::int64_t row = 0; has_integer_scales(type) && order == PanelOrder::kQuads && row < rows; ++row)
       round_scales(reinterpret_cast<const BlockQ4_1*>(m.bytes.data()) + row * (cols / 32),
                    std::span(m.weights).subspan(static_cast<std::size_t>(row * cols), static_cast<std::size_t>(cols)));
-    pack(m);
+    pack(m, order);
     return m;
   }
 
@@ -115,26 +118,30 @@ class MatrixMaker {
         block[i] = static_cast<std::byte>((number * 256 + 242) / 243);
       }
   }
-  static void pack(Matrix& m) {
+  static void pack(Matrix& m, PanelOrder order) {
     // One cache line of alignment, as the engine gives it.
     m.storage.resize(packed_bytes(m.tensor.type, m.tensor.rows, m.tensor.cols) + 64);
     auto address = reinterpret_cast<std::uintptr_t>(m.storage.data());
     std::uint8_t* data = m.storage.data() + (64 - address % 64) % 64;
-    pack_panels(m.tensor, 0, num_panels(m.tensor.rows), data);
+    pack_panels(m.tensor, 0, num_panels(m.tensor.rows), data, order);
     m.packed = {m.tensor.type, m.tensor.rows, m.tensor.cols, data};
   }
 
   std::mt19937& random_;
+  const KernelTable* kernels_;
 };
 
+/// Rows in the forms that kernels read.
 struct Rows {
   std::int64_t cols, num_rows;
   int tile_rows;
   std::vector<float> x;
-  std::vector<std::uint8_t> tiles;
+  std::vector<std::uint8_t> tiles, bf16;
   std::vector<std::int8_t> joined;  // empty where kernels do not read it
 
-  ActivationRows view() const { return {cols, x.data(), tiles.data(), joined.empty() ? nullptr : joined.data()}; }
+  ActivationRows view() const {
+    return {cols, x.data(), tiles.data(), bf16.data(), joined.empty() ? nullptr : joined.data()};
+  }
 
   /// Field `index` of row `row`'s block: its place in an ActTile<1>.
   template <class T>
@@ -158,7 +165,7 @@ struct Rows {
 };
 
 inline Rows quantized(const KernelTable& kernels, std::vector<float> x, std::int64_t cols) {
-  Rows r{cols, static_cast<std::int64_t>(x.size()) / cols, kernels.tile_rows, std::move(x), {}, {}};
+  Rows r{cols, static_cast<std::int64_t>(x.size()) / cols, kernels.tile_rows, std::move(x), {}, {}, {}};
   r.tiles.resize(static_cast<std::size_t>(r.num_rows) * act_row_bytes(cols) + 1);
   if (kernels.joined_rows > 0) r.joined.resize(static_cast<std::size_t>(r.num_rows * cols) + 1);
   for (std::int64_t row = 0; row < r.num_rows && cols % kActBlock == 0; ++row) {
@@ -166,6 +173,9 @@ inline Rows quantized(const KernelTable& kernels, std::vector<float> x, std::int
     if (kernels.joined_rows > 0) place.joined = joined_place(r.joined.data(), cols, row, r.num_rows);
     kernels.quantize_row(r.x.data() + row * cols, cols, place);
   }
+  r.bf16.resize(static_cast<std::size_t>(r.num_rows) * act_row_bytes(cols) + kBf16ReadBehind);
+  for (std::int64_t row = 0; row < r.num_rows && cols % kActBlock == 0 && kernels.round_row != nullptr; ++row)
+    kernels.round_row(r.x.data() + row * cols, cols, bf16_place(r.bf16.data(), cols, row, r.num_rows));
   return r;
 }
 

@@ -13,6 +13,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/output_order.h"
 #include "kernels/pack_block.h"
 #include "tensor/dequantize.h"
 #include "tensor/quant_blocks.h"
@@ -98,14 +99,20 @@ class GuardedBytes {
   std::span<std::byte> bytes_;
 };
 
-std::vector<std::uint8_t> packed(const Tensor& source, std::int64_t begin, std::int64_t end, std::uint8_t before) {
+std::vector<std::uint8_t> packed(const Tensor& source, std::int64_t begin, std::int64_t end, std::uint8_t before,
+                                 PanelOrder order = PanelOrder::kQuads) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(end - begin) * panel_bytes(source.type, source.cols), before);
-  pack_panels(source, begin, end, out.data());
+  pack_panels(source, begin, end, out.data(), order);
   return out;
 }
 
 class PackType : public ::testing::TestWithParam<DType> {
  protected:
+  /// The orders that panels of the type can have.
+  static std::vector<PanelOrder> orders() {
+    if (!has_output_order(GetParam())) return {PanelOrder::kQuads};
+    return {PanelOrder::kQuads, PanelOrder::kOutputs};
+  }
   // Three panels, the last one partly padding; an odd number of blocks, and of floats.
   static constexpr std::int64_t kRows = 41;
   static std::int64_t cols() { return dtype_info(GetParam()).block_elements * 7; }
@@ -116,19 +123,21 @@ INSTANTIATE_TEST_SUITE_P(Types, PackType, ::testing::ValuesIn(kAllDTypes),
 TEST_P(PackType, NothingBehindTheSourceIsReadAndEveryByteOfAPanelIsWritten) {
   const GuardedBytes bytes(file_bytes(GetParam(), {kRows, cols()}));
   const Tensor source{.type = GetParam(), .rows = kRows, .cols = cols(), .data = bytes.bytes()};
-  EXPECT_EQ(packed(source, 0, 3, 0x55), packed(source, 0, 3, 0xAA));
+  for (const PanelOrder order : orders())
+    EXPECT_EQ(packed(source, 0, 3, 0x55, order), packed(source, 0, 3, 0xAA, order));
 }
 
 TEST_P(PackType, AnyRunOfPanelsGivesTheSameBytes) {
   const GuardedBytes bytes(file_bytes(GetParam(), {kRows, cols()}));
   const Tensor source{.type = GetParam(), .rows = kRows, .cols = cols(), .data = bytes.bytes()};
-  const std::vector<std::uint8_t> whole = packed(source, 0, 3, 0);
-  std::vector<std::uint8_t> pieces;
-  for (const auto& [begin, end] : {std::pair{0, 1}, {1, 1}, {1, 3}}) {
-    const std::vector<std::uint8_t> piece = packed(source, begin, end, 0);
-    pieces.insert(pieces.end(), piece.begin(), piece.end());
+  for (const PanelOrder order : orders()) {
+    std::vector<std::uint8_t> pieces;
+    for (const auto& [begin, end] : {std::pair{0, 1}, {1, 1}, {1, 3}}) {
+      const std::vector<std::uint8_t> piece = packed(source, begin, end, 0, order);
+      pieces.insert(pieces.end(), piece.begin(), piece.end());
+    }
+    EXPECT_EQ(packed(source, 0, 3, 0, order), pieces);
   }
-  EXPECT_EQ(whole, pieces);
 }
 
 TEST_P(PackType, RowsOfPaddingAreThoseOfZeros) {
@@ -137,7 +146,42 @@ TEST_P(PackType, RowsOfPaddingAreThoseOfZeros) {
   std::vector<std::byte> padded(file_bytes(GetParam(), {48, cols()}));
   std::ranges::copy(bytes.bytes(), padded.begin());
   const Tensor whole{.type = GetParam(), .rows = 48, .cols = cols(), .data = padded};
-  EXPECT_EQ(packed(source, 0, 3, 0x55), packed(whole, 0, 3, 0x55));
+  for (const PanelOrder order : orders())
+    EXPECT_EQ(packed(source, 0, 3, 0x55, order), packed(whole, 0, 3, 0x55, order));
+}
+
+// Both orders hold the same bytes of the file, but for Q4_1's scales.
+TEST(Pack, FieldsOfTheOrderOfOutputsAreTheFilesWeights) {
+  std::mt19937 random(3);
+  for (const DType type : kAllDTypes) {
+    if (!has_output_order(type)) continue;
+    const PackedBlock block = packed_block(type);
+    std::vector<std::byte> bytes(file_bytes(type, {kPanelRows, block.block}));
+    for (std::byte& b : bytes) b = static_cast<std::byte>(random());
+    const Tensor source{.type = type, .rows = kPanelRows, .cols = block.block, .data = bytes};
+    const std::vector<std::uint8_t> outputs = packed(source, 0, 1, 0, PanelOrder::kOutputs);
+    const std::vector<std::uint8_t> quads = packed(source, 0, 1, 0, PanelOrder::kQuads);
+    const BlockPlace place = place_of_block(type, 1, 0);
+    std::vector<int> in_outputs, in_quads;  // the low nibbles of all weights, in order
+    const OutputPlanes planes = output_planes(type);
+    for (int part = 0; part < block.block / 32; ++part)
+      for (int output = 0; output < kPanelRows; ++output)
+        for (int column = 0; column < 32; ++column) {
+          const int number = number_of(type, outputs.data() + place.quads, part, output, column);
+          EXPECT_LT(number, 1 << (planes.low + planes.high));
+          in_outputs.push_back(number & 15);
+          // Quads j and j + 4 of 32 weights share the nibbles of four bytes.
+          const std::uint8_t* at = quads.data() + place.quads + part * plane_bytes(planes.low);
+          const int quad = column / 4;
+          const std::uint8_t byte =
+              planes.low == 8 ? at[quad * 64 + output * 4 + column % 4] : at[quad % 4 * 64 + output * 4 + column % 4];
+          in_quads.push_back((planes.low == 4 && quad >= 4 ? byte >> 4 : byte) & 15);
+        }
+    EXPECT_EQ(in_outputs, in_quads) << dtype_info(type).name;
+    if (type != DType::kQ4_1) {
+      EXPECT_TRUE(std::equal(outputs.begin(), outputs.begin() + block.scale_bytes, quads.begin()));
+    }
+  }
 }
 
 TEST(Pack, ScalesOfQ4_1AreIntegersInUnitsOfTheirRow) {

@@ -206,6 +206,7 @@ TEST_F(TileProducts, AllButTheProductsOfSomeTypesAreTheFunctionsOfTheLevelWithou
   others.quantize_row = plain_->quantize_row;
   others.quantize_column = plain_->quantize_column;
   others.joined_rows = 0;
+  others.row_step = plain_->row_step;
   others.probe_int8 = plain_->probe_int8;
   EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(&others, 1)), std::as_bytes(std::span(plain_, 1))));
 }

@@ -9,7 +9,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 X86 = platform.machine() == "x86_64"
-ALL = ["amx", "avx2", "avx512vnni", "avxvnni", "scalar"] if X86 else ["neon", "scalar"]
+ALL = ["amx", "amxbf16", "avx2", "avx512vnni", "avxvnni", "scalar"] if X86 else ["neon", "scalar"]
 
 
 def levels_of_machine():
@@ -25,13 +25,16 @@ def levels_of_machine():
         levels.add("avx512vnni")
         if {"amx_tile", "amx_int8"} <= flags:  # Linux permits tiles to whoever asks
             levels.add("amx")
+            if {"amx_bf16", "avx512vbmi"} <= flags:
+                levels.add("amxbf16")
     return levels | {"avxvnni"} if "avx_vnni" in flags else levels
 
 
 def native():
-    """The strongest level, and the one on which amx is built."""
-    strongest = max(levels_of_machine(), key=["scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon"].index)
-    return ["amx", "avx512vnni"] if strongest == "amx" else [strongest]
+    """The strongest level that auto chooses; beside amx the one on which it is built, and the one that is built on it."""
+    levels = levels_of_machine()
+    strongest = max(levels - {"amxbf16"}, key=["scalar", "avx2", "avxvnni", "avx512vnni", "amx", "neon"].index)
+    return sorted(levels & {"amx", "amxbf16", "avx512vnni"}) if strongest == "amx" else [strongest]
 
 
 class IsaLevels(unittest.TestCase):
@@ -81,6 +84,9 @@ class IsaLevels(unittest.TestCase):
         done = self.configure("-DOCTAVO_BUILD_TESTS=OFF", "-DOCTAVO_ISA_LEVELS=avx512vnni;amx")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.levels(), ["amx", "avx512vnni"])
+        done = self.configure("-DOCTAVO_BUILD_TESTS=OFF", "-DOCTAVO_ISA_LEVELS=avx512vnni;amxbf16")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("amxbf16 has most of its kernels from amx", " ".join(done.stderr.split()))
 
     @unittest.skipUnless(X86, "the emulated levels are those of x86-64")
     def test_levels_are_emulated_that_the_machine_lacks_or_that_are_named(self):
@@ -91,7 +97,7 @@ class IsaLevels(unittest.TestCase):
                                      check=True).stdout
             return set(re.findall(r"octavo_kernels_(\w+)_emulated\.dir/", targets))
 
-        self.assertEqual(emulated(), {"avxvnni", "avx512vnni", "amx"} - levels_of_machine())
+        self.assertEqual(emulated(), {"avxvnni", "avx512vnni", "amx", "amxbf16"} - levels_of_machine())
         self.assertEqual(emulated("-DOCTAVO_EMULATED_LEVELS=avx512vnni"), {"avx512vnni"})
         done = self.configure("-DOCTAVO_EMULATED_LEVELS=avx2")
         self.assertNotEqual(done.returncode, 0)

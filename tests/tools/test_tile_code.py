@@ -31,8 +31,12 @@ class TileCode(unittest.TestCase):
         self.assertEqual(self.problems("ldtilecfg 0x0(%rip)", "nop"), ["product: uses tiles without ldtilecfg"])
         self.assertEqual(self.problems("tilerelease", "nop"), ["product: uses tiles without tilerelease"])
 
-    def test_a_unit_without_byte_products_is_a_fault(self):
-        self.assertIn("found no byte product", self.problems("tdpbsud %tmm3,%tmm2,%tmm0", "nop")[0])
+    def test_products_of_bytes_and_of_bf16_are_products(self):
+        for product in ("tdpbssd", "tdpbf16ps"):
+            self.assertEqual(self.problems("tdpbsud", product), [])
+
+    def test_a_unit_without_products_is_a_fault(self):
+        self.assertIn("found no product", self.problems("tdpbsud %tmm3,%tmm2,%tmm0", "nop")[0])
 
 
 if __name__ == "__main__":

@@ -217,7 +217,7 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
   add_integer(command, "-t,--threads", options.num_threads, 1, kMaxThreads,
               "Threads that compute; default: one for each physical core, within a container's quota");
   add_choice(command, "--isa", "NAME", isa_choices(), store_in(options.isa),
-             "Instruction set: auto (default), scalar, avx2, avxvnni, avx512vnni, amx, neon");
+             "Instruction set: auto (default), scalar, avx2, avxvnni, avx512vnni, amx, amxbf16, neon");
   const std::vector<std::pair<std::string, Bits>> bits = {{"native", Bits::kNative}, {"portable", Bits::kPortable}};
   add_choice(
       command, "--bits", "PROFILE", bits, store_in(options.bits),

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "kernels/generic/matmul_tile.inl"
+#include "kernels/generic/tiles_in_use.inl"
 
 namespace octavo {
 namespace {
@@ -21,8 +22,8 @@ inline constexpr int kRunBlocks = 32;           // activation blocks of a run, a
 inline constexpr int kInFlight = 3;             // products ahead of the scale step
 inline constexpr int kRing = 4;                 // results and unpacked bytes that are kept: a power of 2
 inline constexpr int kLeastRows = kJoinedRows;  // from which on tiles pay
-inline constexpr int kDirectTiles =
-    1;  // row tiles up to which weights are not unpacked in runs, but before each product
+/// Row tiles up to which weights are not unpacked in runs, but just before each product.
+inline constexpr int kDirectTiles = 1;
 inline constexpr int kWaitingTiles = 32;  // row tiles whose sums wait in memory between runs, at most: 32 KiB
 
 // Two tiles are results in turn, one is of activations and one of weights. The others hold nothing: each that does
@@ -46,16 +47,6 @@ constexpr TileConfig shapes_of_products() {
 }
 template <int Parts>
 inline constexpr TileConfig kShapesOfProducts = shapes_of_products<Parts>();
-
-/// Tiles that are configured while it lives. Nothing is called meanwhile: other code may not meet them, and the system
-/// saves 8 KiB more at each switch from this thread.
-class TilesInUse {
- public:
-  OCTAVO_KERNEL_PART explicit TilesInUse(const TileConfig& config) { tiles_configure(config); }
-  OCTAVO_KERNEL_PART ~TilesInUse() { tiles_release(); }
-  TilesInUse(const TilesInUse&) = delete;
-  TilesInUse& operator=(const TilesInUse&) = delete;
-};
 
 constexpr int kBlockBytes = kActBlock * kPanelRows;  // bytes of unpacked weights that meet an activation block
 
@@ -515,7 +506,7 @@ KernelTable table_with_tiles(const KernelTable& without) {
   KernelTable table = without;
   set_tile_products<DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1, DType::kQ8_0, DType::kQ3_K, DType::kQ4_K,
                     DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL, DType::kIQ4_XS, DType::kMXFP4>(table);
-  table.joined_rows = kJoinedRows;
+  table.joined_rows = table.row_step = kJoinedRows;
   table.quantize_row = &quantize_row_joined;
   table.quantize_column = &quantize_column_joined;
   table.probe_int8 = &probe_tiles;

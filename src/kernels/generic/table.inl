@@ -38,6 +38,7 @@ constexpr KernelTable make_table() {
   table.rms_norm = &rms_norm<1>;
   table.layer_norm = &layer_norm<1>;
   table.tile_rows = kTileRows;
+  table.row_step = kTileRows;
   table.quantize_row = &quantize_row;
   table.quantize_column = &quantize_column;
   table.add = &add;

@@ -11,6 +11,7 @@ const octavo::KernelTable* octavo_kernels_avx2(bool portable);
 const octavo::KernelTable* octavo_kernels_avxvnni(bool portable);
 const octavo::KernelTable* octavo_kernels_avx512vnni();  // this level defines the bits that all levels have
 const octavo::KernelTable* octavo_kernels_amx();         // with the bits of avx512vnni
+const octavo::KernelTable* octavo_kernels_amxbf16();
 const octavo::KernelTable* octavo_kernels_neon(bool portable);
 
 /// A MatmulFn for types whose integer scales otherwise multiply 16-bit sums (generic/matmul_word_scales.inl).

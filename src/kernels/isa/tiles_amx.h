@@ -1,5 +1,5 @@
-// Names over the instructions of matrix tiles (AMX-TILE, AMX-INT8). A thread configures tiles, uses them and releases
-// them; tests/emulated_isa/amx says in plain C++ what each name does.
+// Names over the instructions of matrix tiles (AMX-TILE, AMX-INT8, AMX-BF16). A thread configures tiles, uses them and
+// releases them; tests/emulated_isa/amx says in plain C++ what each name does.
 //
 // They are not the compiler's intrinsics: GCC 12 tells itself of 8 of the 64 bytes that a configuration has, so that
 // stores to the others vanish, and its loads of tiles have no memory clobber, so that a store to what is loaded may
@@ -51,6 +51,13 @@ OCTAVO_TILE_NAME void tile_dot_signed_unsigned() {
 template <int C, int A, int B>
 OCTAVO_TILE_NAME void tile_dot_unsigned_signed() {
   asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
+}
+
+/// Floats C[m][n], two bf16 to a 32-bit element of A and B, as the processor adds them up: sums of the even and of the
+/// odd k by fused multiply-adds in ascending order, from 0 on, then C + (even + odd). Denormals are zeros everywhere.
+template <int C, int A, int B>
+OCTAVO_TILE_NAME void tile_dot_bf16() {
+  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
 }
 
 #undef OCTAVO_TILE_NAME

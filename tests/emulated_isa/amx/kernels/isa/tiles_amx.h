@@ -38,6 +38,10 @@ template <int C, int A, int B>
 inline void tile_dot_unsigned_signed() {
   TileMachine::of_thread().dot(C, A, B, TileSigns::kOfB);
 }
+template <int C, int A, int B>
+inline void tile_dot_bf16() {
+  TileMachine::of_thread().dot_bf16(C, A, B);
+}
 
 }  // namespace
 }  // namespace octavo
