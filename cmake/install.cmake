@@ -26,7 +26,7 @@ endfunction()
 octavo_install_set(Kv base tensor kernels kv attention kv_library)
 set_target_properties(octavo_kv PROPERTIES EXPORT_NAME kv_memory)
 octavo_name_interface(kv_library kv)
-octavo_install_set(Engine vision template json toolcalls source tokenizer chat convert constraint kv_store model stage cpu gpu sampler engine build_digest)
+octavo_install_set(Engine vision template json toolcalls source tokenizer chat convert constraint kv_events kv_store model stage cpu gpu sampler engine build_digest)
 octavo_name_interface(engine octavo)
 
 # The C interface: a header and a shared library that has everything inside.

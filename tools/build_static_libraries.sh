@@ -26,6 +26,7 @@ sources=(
   "libedit=$(source_version libedit-dev)"
   "libjpeg-turbo=$(source_version libjpeg62-turbo-dev)"
   "libpng1.6=$(source_version libpng-dev)"
+  "zeromq3=$(source_version libzmq3-dev)"
   "zlib=$(source_version zlib1g-dev)"
   curl ncurses
 )
@@ -105,6 +106,17 @@ build_curl() {
     -DUSE_LIBIDN2=OFF -DENABLE_ARES=OFF -DENABLE_THREADED_RESOLVER=ON -DENABLE_UNIX_SOCKETS=OFF
   quietly "build curl" ninja -C objects/curl -j "$jobs" libcurl
   cp objects/curl/lib/libcurl.a made/lib/
+}
+
+# With its own transports alone: Debian's static library wants Kerberos, multicast and encryption of others.
+build_zeromq() {
+  say "building libzmq.a"
+  quietly "configure zeromq" cmake -G Ninja -S zeromq3 -B objects/zeromq -DCMAKE_BUILD_TYPE=None \
+    -DCMAKE_CXX_FLAGS="${flags[*]}" -DCMAKE_C_FLAGS="${flags[*]}" -DBUILD_SHARED=OFF -DBUILD_STATIC=ON \
+    -DBUILD_TESTS=OFF -DZMQ_BUILD_TESTS=OFF -DWITH_PERF_TOOL=OFF -DWITH_DOCS=OFF -DENABLE_CURVE=OFF \
+    -DWITH_LIBSODIUM=OFF -DWITH_LIBBSD=OFF -DWITH_OPENPGM=OFF -DWITH_NORM=OFF -DENABLE_WS=OFF -DENABLE_DRAFTS=OFF
+  quietly "build zeromq" ninja -C objects/zeromq -j "$jobs" libzmq-static
+  cp objects/zeromq/lib/libzmq.a made/lib/
 }
 
 # The descriptions of terminals are looked for where distributions keep them; the usual ones are also inside.
@@ -196,6 +208,7 @@ list_all() {
   list_source spdlog spdlog
   list_installed utf8proc libutf8proc-dev
   list_installed xxhash libxxhash-dev
+  list_source zeromq zeromq3
   list_source zlib zlib
 }
 
@@ -211,6 +224,7 @@ compile prometheus-cpp-core prometheus-cpp/core/src/*.cc prometheus-cpp/core/src
 printf '#include <boost/json/src.hpp>\n' >boost_json.cc
 compile boost_json boost_json.cc -- -DBOOST_JSON_SOURCE
 build_curl
+build_zeromq
 build_terminal
 build_pictures
 for library in utf8proc ssl crypto webp gif; do cp "$(gcc -print-file-name=lib$library.a)" made/lib/; done
@@ -221,6 +235,7 @@ describe libjpeg -ljpeg
 describe libpng "-lpng16 -lz"
 describe libwebp -lwebp
 describe libgif -lgif
+describe libzmq -lzmq
 list_all
 printf '%s\n' "$stamp" >made/stamp
 mkdir -p "$(dirname "$to")"

@@ -25,6 +25,7 @@ ALLOWED = {
     "kernels": {"public", "base", "tensor"},
     "kv": {"public", "base", "tensor", "kernels"},
     "kv_store": {"public", "base", "kv"},
+    "kv_events": {"public", "base", "kv"},
     "attention": {"public", "base", "tensor", "kernels", "kv"},
     # For people who have an engine of their own: ours uses kv and attention by themselves.
     "kv_library": {"public", "base", "tensor", "kernels", "kv", "attention"},
@@ -41,7 +42,7 @@ ALLOWED = {
     "sampler": {"public", "base", "tensor", "kernels"},
     # convert: the types of a model that is quantized as it is loaded.
     "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "constraint", "kernels", "kv",
-               "kv_store", "attention", "model", "stage", "cpu", "gpu", "sampler", "vision"},
+               "kv_events", "kv_store", "attention", "model", "stage", "cpu", "gpu", "sampler", "vision"},
     # chat: the names by which templates are told whether to think; sampler: a prompt's log-probabilities are those of drawn tokens,
     # reduced by the same functions.
     "api": {"public", "base", "json", "tokenizer", "chat", "toolcalls", "sampler"},

@@ -25,6 +25,7 @@
 #include "octavo/device.h"
 #include "octavo/draft.h"
 #include "octavo/embedding.h"
+#include "octavo/kv_events.h"
 #include "octavo/kv_stats.h"
 #include "octavo/kv_store.h"
 #include "octavo/kv_type.h"
@@ -32,6 +33,7 @@
 #include "octavo/model_text.h"
 #include "octavo/picture.h"
 #include "octavo/prefill_priority.h"
+#include "octavo/prompt_queue.h"
 #include "octavo/queue_bound.h"
 #include "octavo/request.h"
 #include "octavo/resources.h"
@@ -82,6 +84,8 @@ struct EngineOptions {
   /// never changes an answer. Loading fails where the directory is open to other users; with a device, contiguous
   /// layout, no prefix cache or no repack nothing is kept, of which on_warning is told.
   KvStoreSettings kv_store = {};
+  /// Tells others which blocks can be found. Error where the model has no prefix cache, or none without a window.
+  KvEventsSettings kv_events = {};
   bool prefix_cache = true;  // prompts that begin alike share memory and work; never changes an answer
   /// While somebody waits for the next token, a step is filled up to this predicted time in milliseconds; engines that
   /// share threads (resources) divide the time by the number of engines that have work. 0: only max_step_tokens bounds
@@ -171,6 +175,7 @@ struct EngineStats {
   double last_step_s = 0, last_predicted_step_s = 0;
   KvStoreCounts kv_store;
   PictureCounts pictures;
+  PromptQueue prompts;  // the prompts that are still to be computed
   StepProfile profile;  // where EngineOptions::profile is set
   std::string fault;    // why the device has failed for good, with which all requests end; empty: it has not
 };

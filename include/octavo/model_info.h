@@ -69,6 +69,7 @@ struct ModelInfo {
   std::uint64_t mapped_weight_bytes = 0;     // the weights in the file's pages, outside this process's memory
   std::uint64_t weight_bytes_per_token = 0;  // the weights that are read to compute a single token
   std::uint64_t kv_bytes_per_token = 0;
+  int block_size = 0;                          // the tokens in a KV block
   std::uint64_t kv_arena_bytes = 0;            // the size up to which the KV memory can grow
   std::uint64_t kv_memory_bytes = 0;           // the budget of KV memory: the option's, or the default that was chosen
   std::shared_ptr<const ModelWork> work = {};  // the work of a token, for estimates of speed (`octavo bench`)

@@ -108,10 +108,15 @@ struct Request {
   /// before it. Requests without a name count as those of one owner, who may take the whole queue. An owner never
   /// changes an answer.
   std::string owner = {};
+  /// The flow of the request: a name of at most kMaxOwnerBytes bytes, within its owner. The flows of an owner share
+  /// what is the owner's in the same way as owners share all; more of them get no more.
+  std::string flow = {};
   /// The seconds from submit after which the request ends as kDeadline, whatever it has made. 0: no deadline.
   double deadline_s = 0;
   /// Requests of different cache domains never find each other's tokens in the prefix cache.
   std::string cache_domain = {};
+  /// Whether nobody outside is told of its blocks (EngineOptions::kv_events).
+  bool hides_blocks = false;
   /// The request for vectors of the prompt, or for scores.
   EmbeddingParams embedding = {};
   /// The number of the text of a pair that each token belongs to, for models that distinguish them

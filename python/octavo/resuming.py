@@ -26,8 +26,10 @@ class _Answer:
         """The request, with what makes the answer go on."""
         more = dict(asked.get("extra_body") or {}, return_token_ids=True)
         if self.first is not None:
-            more["resume_from"] = {"token_ids": self.token_ids, "seed": (self.first.model_extra or {}).get("seed"),
-                                   "system_fingerprint": self.first.system_fingerprint}
+            told = self.first.model_extra or {}
+            more["resume_from"] = {"token_ids": self.token_ids, "seed": told.get("seed"),
+                                   "system_fingerprint": self.first.system_fingerprint,
+                                   "settings_fingerprint": told.get("settings_fingerprint")}
         return dict(asked, extra_body=more)
 
     def take(self, chunk: Any) -> bool:

@@ -46,6 +46,12 @@ struct CountedPath {
   std::string_view answer = {};  // the answer's JSON up to the number
 };
 
+/// A path that tells the tokens of a body's prompts, and what the engine would be asked for, without an answer.
+struct RenderedPath {
+  std::string_view path = {};  // empty: there is none
+  bool is_list = false;        // a body may have several prompts: the answer is a list
+};
+
 /// Whether a model answers calls of one kind. The model need not be loaded.
 using Serves = bool (*)(const ModelInfo& info, const RequestPolicy& policy);
 
@@ -74,6 +80,7 @@ struct Api {
   /// stream alone; null: it is answered as any other error.
   std::string (*refused_stream)(const RefusedStream& refused) = nullptr;
   CountedPath counted = {};
+  RenderedPath rendered = {};
   bool has_tags = false;  // its clients write ":latest" behind model names, and `name` for `model`
   /// The answer to a body that unloads its model (asks_to_unload()); null: there are no such bodies.
   std::string (*unloaded)(std::string_view model, std::span<const std::string> warnings) = nullptr;

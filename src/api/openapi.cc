@@ -142,6 +142,13 @@ class Document {
              .needs_key = true,
              .text = {.summary = api.summary, .stream_type = api.stream_type, .statuses = kAnswers}},
             api.name, api.name, api.example);
+    if (!api.rendered.path.empty())
+      add({.path = api.rendered.path,
+           .method = "post",
+           .needs_key = true,
+           .text = {.summary = "The tokens of the prompt that such a body would make, and what it would ask for",
+                    .statuses = kAnswers}},
+          api.name, api.name, api.example);
     if (api.counted.path.empty()) return;
     const std::string counted = fmt::format("{}_counted", api.name);
     schemas_[counted] = schema_of_fields(api.counted.fields());

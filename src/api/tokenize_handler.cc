@@ -13,6 +13,7 @@
 #include "api/fields/image_placeholder.h"
 #include "api/openai/openai_chat.h"
 #include "api/request_text.h"
+#include "api/responses/responses_request.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/to_size.h"
@@ -59,7 +60,7 @@ ApiResult<std::vector<TokenId>> tokens_of_text(const boost::json::object& body, 
   OCTAVO_TRY(const auto adds, to_api_result(given[is_llama ? "add_special" : "add_special_tokens"].boolean()));
   OCTAVO_TRY(const auto parses, to_api_result(given["parse_special"].boolean()));
   if (!text)
-    return std::unexpected(invalid_value("prompt", "expected 'prompt' or 'content' (a string), or 'messages'"));
+    return std::unexpected(invalid_value("prompt", "expected 'prompt' or 'content' (a string), 'messages' or 'input'"));
   auto tokens = words.tokenize(*text, {.add_special = adds.value_or(!is_llama),
                                        .parse_special = !is_llama || parses.value_or(true),
                                        .max_tokens = most});
@@ -158,6 +159,14 @@ ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const ModelT
   return out;
 }
 
+ApiResult<std::vector<TokenId>> tokens_of_body(const boost::json::object& body, const ApiContext& context) {
+  const JsonCursor given(body);
+  if (given["messages"].is_given()) return tokens_of(read_openai_conversation(body, context), context.words);
+  const bool is_text = given["prompt"].is_given() || given["content"].is_given();
+  if (!is_text && given["input"].is_given()) return tokens_of(read_counted_response(body, context), context.words);
+  return tokens_of_text(body, context.words);
+}
+
 /// How a body wants its tokens shown.
 struct Shown {
   bool with_pieces, has_texts;
@@ -174,7 +183,9 @@ ApiResult<Shown> read_shown(const boost::json::object& body, const ServedModel& 
 }
 
 constexpr ApiField kTextRows[] = {
-    field::string("prompt", "", "a text, unless `content` or `messages` is given"),
+    field::string("prompt", "", "a text, unless `content`, `messages` or `input` is given"),
+    field::string_or_array("input", "",
+                           "the conversation of a body of /v1/responses, whose other fields then count as there"),
     field::boolean("add_special_tokens", "true", "the tokens of `prompt` begin with the model's BOS token"),
     field::string("content", "", "llama.cpp's name of `prompt`"),
     field::boolean("add_special", "false", "the tokens of `content` begin with the model's BOS token"),
@@ -209,9 +220,7 @@ ApiFields detokenize_fields() {
 
 ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held) {
   OCTAVO_TRY(const Shown shown, read_shown(call.body, context.model));
-  const auto tokens = JsonCursor(call.body)["messages"].is_given()
-                          ? tokens_of(read_openai_conversation(call.body, context), context.words)
-                          : tokens_of_text(call.body, context.words);
+  const auto tokens = tokens_of_body(call.body, context);
   if (!tokens) return std::unexpected(tokens.error());
   return shown.with_pieces ? list_pieces(*tokens, context.words, held)
                            : list_tokens(*tokens, shown.has_texts, context.words, held);
@@ -236,8 +245,9 @@ ApiResult<std::string> answer_apply_template(const TokenizeCall& call, const Api
 }
 
 ApiResult<std::string> answer_count(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& /*held*/) {
-  OCTAVO_TRY(const auto counted, tokens_of(call.counted->read(call.body, context), context.words));
-  return fmt::format("{}{}}}", call.counted->answer, counted.size());
+  const CountedPath& path = call.api->counted;
+  OCTAVO_TRY(const auto counted, tokens_of(path.read(call.body, context), context.words));
+  return fmt::format("{}{}}}", path.answer, counted.size());
 }
 
 ApiResult<std::string> answer_by(TokenizeCall call, const ModelText& words, const ServedModel& model,

@@ -23,12 +23,14 @@ using AnswerTokens = ApiResult<std::string> (*)(const TokenizeCall& call, const 
 struct TokenizeCall {
   AnswerTokens answer = nullptr;  // one of the functions below
   boost::json::object body = {};
-  const CountedPath* counted = nullptr;  // for answer_count(): the path that was asked for
-  OwnResponses responses = {};           // responses that a body of /v1/responses may continue
-  UnfetchedPictures unfetched = {};      // see ApiContext
+  const Api* api = nullptr;          // for answer_count() and answer_render(): the API whose path was asked for
+  std::string id = {};               // for answer_render(): 16 hexadecimal digits, different for each call
+  OwnResponses responses = {};       // responses that a body of /v1/responses may continue
+  UnfetchedPictures unfetched = {};  // see ApiContext
 };
 
-/// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};
+/// {"prompt": TEXT, "add_special_tokens": true}, {"messages": [...]} or a body of the Responses API, which has `input`
+/// -> {"count", "max_model_len", "tokens"};
 /// {"content": TEXT, "with_pieces": true} -> {"tokens": [{"id", "piece"}, ...]}
 ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held);
 /// {"model": NAME, "tokens": [...]} -> {"prompt": TEXT}, without a model {"prompt": TEXT, "content": TEXT}

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <utility>
 
+#include "api/call/settings_fingerprint.h"
 #include "api/call/text.h"
 #include "base/started_thread.h"
 #include "capi/call.h"
@@ -23,6 +24,7 @@ ServedModel served_model(const Engine& engine, const LibraryOptions& options) {
   model.takes_any_name = true;
   model.policy = serve.server.requests;
   model.policy.max_choices = std::min(kMaxChoices, serve.server.engine.max_sequences);
+  model.settings = settings_fingerprint(model, engine.info());
   return model;
 }
 

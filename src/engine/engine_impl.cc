@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "engine/drive/calibrate.h"
+#include "kv_events/key_file.h"
 
 namespace octavo {
 namespace {
@@ -69,7 +70,14 @@ Result<EngineImpl::Memory> EngineImpl::make_memory(EngineParts& parts) {
   const ModelInfo& info = parts.text.info;
   Memory memory{.inbox = std::make_shared<Inbox>()};
   BlockHasher hasher;
+  if (!parts.kv_events.key_file.empty()) {
+    OCTAVO_TRY(const BlockHashKey key, read_block_hash_key(parts.kv_events.key_file));
+    OCTAVO_TRY(hasher, make_block_hasher(key));
+  }
   if (is_stored(parts)) {
+    if (hasher)
+      return fail("kv_events: found a key of their own, {}, beside prefixes on disk, whose key they have",
+                  parts.kv_events.key_file.string());
     OCTAVO_TRY(const BlockHashKey key, KvStore::key_of(parts.kv_store.folder));
     OCTAVO_TRY(hasher, make_block_hasher(key));
     OCTAVO_TRY(memory.store, KvStore::open({.folder = parts.kv_store.folder,
@@ -84,7 +92,24 @@ Result<EngineImpl::Memory> EngineImpl::make_memory(EngineParts& parts) {
   }
   OCTAVO_TRY(memory.kv, KvCacheManager::create(runner.room, parts.prefix_cache, std::move(hasher),
                                                info.fingerprint + info.file_hash));
+  if (!parts.kv_events.address.empty()) OCTAVO_TRY_VOID(make_publisher(parts, memory));
   return memory;
+}
+
+Result<void> EngineImpl::make_publisher(const EngineParts& parts, Memory& memory) {
+  const KvEventsSettings& settings = parts.kv_events;
+  const int num_blocks = memory.kv->num_fed_blocks();
+  if (num_blocks == 0)
+    return fail(
+        "kv_events: this model has no cached blocks that others could be told of: it has no prefix cache, or "
+        "windows in all its layers");
+  memory.feed = std::make_unique<BlockFeed>(num_blocks, memory.kv->block_size());
+  memory.kv->set_feed(*memory.feed);
+  const std::string topic = settings.topic ? settings.topic(parts.text.info) : std::string();
+  auto publisher = KvPublisher::open(settings, topic, *memory.feed);
+  if (!publisher) return fail("kv_events: {}", publisher.error().message);
+  memory.publisher = std::move(*publisher);
+  return {};
 }
 
 EngineImpl::EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextImpl>& text, Memory memory)

@@ -29,7 +29,9 @@
 #include "engine/schedule/scheduler.h"
 #include "engine/schedule/stored_prefixes.h"
 #include "engine/text/model_text_impl.h"
+#include "kv/block_feed.h"
 #include "kv/kv_cache_manager.h"
+#include "kv_events/kv_publisher.h"
 #include "kv_store/kv_store.h"
 #include "model/model_runner.h"
 
@@ -45,8 +47,9 @@ struct EngineParts {
   std::unique_ptr<PictureEncoder> encoder;  // null: the model reads texts alone
   PictureVectors::Settings picture_memory;
   bool prefix_cache = true;
-  bool profile = false;           // the parts of steps are timed
-  KvStoreSettings kv_store = {};  // what is kept on disk
+  bool profile = false;             // the parts of steps are timed
+  KvStoreSettings kv_store = {};    // what is kept on disk
+  KvEventsSettings kv_events = {};  // who is told of blocks
   Scheduler::Limits limits;
   DraftOptions draft = {};
   IdleRelease::Times idle = {};
@@ -80,11 +83,14 @@ class EngineImpl final : public Engine {
  private:
   /// The memory of sequences, and the part of it that outlives the process.
   struct Memory {
-    std::unique_ptr<KvCacheManager> kv = {};  // manages the runner's memory
-    std::unique_ptr<KvStore> store = {};      // null: nothing is stored
-    std::shared_ptr<Inbox> inbox = {};        // woken by the store's thread
+    std::unique_ptr<BlockFeed> feed = {};         // of `kv`; null: nobody is told of blocks
+    std::unique_ptr<KvCacheManager> kv = {};      // manages the runner's memory
+    std::unique_ptr<KvStore> store = {};          // null: nothing is stored
+    std::shared_ptr<Inbox> inbox = {};            // woken by the store's thread
+    std::unique_ptr<KvPublisher> publisher = {};  // reads the feed
   };
   static Result<Memory> make_memory(EngineParts& parts);
+  static Result<void> make_publisher(const EngineParts& parts, Memory& memory);
   EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextImpl>& text, Memory memory);
   StepParts step_parts();
 

@@ -139,6 +139,8 @@ Result<void> check_queueing(const Request& request) {
   if (!(request.deadline_s >= 0 && request.deadline_s <= kLongestDeadline)) {
     return fail("deadline_s: found {}, expected 0 (none) to {} seconds", request.deadline_s, kLongestDeadline);
   }
+  if (request.flow.size() > kMaxOwnerBytes)
+    return fail("flow: found {} bytes, expected at most {}", request.flow.size(), kMaxOwnerBytes);
   if (request.owner.size() > kMaxOwnerBytes)
     return fail("owner: found {} bytes, expected at most {}", request.owner.size(), kMaxOwnerBytes);
   return {};

@@ -37,6 +37,7 @@ Result<std::unique_ptr<ActiveRequest>> RequestMaker::make(RequestId id, Request 
   active->first_choice = request.first_choice;
   active->cache_domain = std::move(request.cache_domain);
   active->owner = std::move(request.owner);
+  active->flow = std::move(request.flow);
   active->callbacks = {.on_prompt_logits = std::move(request.on_prompt_logits),
                        .on_prompt_progress = std::move(request.on_prompt_progress),
                        .on_event = std::move(on_event)};
@@ -144,6 +145,8 @@ void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   prompt.params.priority = request.priority;
   prompt.params.cache_domain = active.cache_domain;
   prompt.params.owner = active.owner;
+  prompt.params.flow = active.flow;
+  prompt.params.hides_blocks = request.hides_blocks;
   prompt.tokens = std::move(request.tokens);
   prompt.params.prompt_tokens = static_cast<int>(prompt.tokens.size());
   prompt.tokens.insert(prompt.tokens.end(), request.resumed_tokens.begin(), request.resumed_tokens.end());

@@ -332,6 +332,12 @@ void KvCacheManager::set_owner(SequenceId id, std::string_view owner) {
   sequence->owner = std::hash<std::string_view>{}(owner);
 }
 
+void KvCacheManager::hide(SequenceId id) {
+  SequenceState* sequence = sequences_.find(id);
+  OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
+  sequence->is_hidden = true;
+}
+
 int KvCacheManager::parting(SequenceId id, const RowSource& rows, const BlockChain& chain) const {
   const SequenceState* sequence = sequences_.find(id);
   OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);

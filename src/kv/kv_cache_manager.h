@@ -106,6 +106,12 @@ class KvCacheManager {
   const BlockHashing& hashing() const { return prefix_.hashing(); }
   /// Sets the owner of the blocks that a sequence publishes from now on. CHECKs the id, as the next function does.
   void set_owner(SequenceId id, std::string_view owner);
+  /// Tells nobody outside of the blocks that a sequence publishes from now on. CHECKs the id.
+  void hide(SequenceId id);
+  /// The feed that PrefixIndex::set_feed() describes, with the number of blocks that it must have room for; 0: no block
+  /// can be told of.
+  int num_fed_blocks() const { return prefix_.can_feed() ? prefix_.num_fed_blocks() : 0; }
+  void set_feed(BlockFeed& feed) { prefix_.set_feed(feed); }
   /// Gives PrefixIndex::parting() of a sequence.
   int parting(SequenceId id, const RowSource& rows, const BlockChain& chain) const;
   Result<void> publish(SequenceId id, const RowSource& rows, std::string_view domain);

@@ -26,7 +26,9 @@ PrefixIndex::PrefixIndex(std::deque<BlockManager>& groups, StateSnapshots& snaps
     groups_[g].prefix()->on_forget([this, g](BlockId block, const BlockHash& hash) {
       for (std::size_t other = 0; other < groups_.size(); ++other)
         if (other != g) groups_[other].prefix()->unpublish(groups_[other].prefix()->find_hash(hash));
-      if (&groups_[g] == &leading()) snapshots_.forget(block);
+      if (&groups_[g] != &leading()) return;
+      snapshots_.forget(block);
+      if (feed_ != nullptr) feed_->remove(block);
     });
   }
   if (!snapshots_.exist()) return;
@@ -147,6 +149,13 @@ int PrefixIndex::extend(SequenceState& sequence, const RowSource& rows, const Bl
   return static_cast<int>((matched - held) * to_size(block_size_));
 }
 
+void PrefixIndex::feed(const SequenceState& sequence, BlockId block, BlockId before, const BlockHash& hash,
+                       const BlockHash& parent, const RowSource& rows) {
+  if (sequence.is_hidden || rows.has_given()) return;
+  const bool is_first = before == kNoBlock;
+  if (is_first || feed_->is_stored(before)) feed_->store(block, hash, is_first ? nullptr : &parent, rows.tokens());
+}
+
 // Publishes one block in every group, first in one without a window. False if it stays private somewhere: other
 // contents have its hash, or the block is known in another domain already.
 bool PrefixIndex::publish_block(SequenceState& sequence, int index, const BlockHash& hash, const RowSource& rows) {
@@ -168,6 +177,7 @@ bool PrefixIndex::publish_block(SequenceState& sequence, int index, const BlockH
     if (*shared == kNoBlock) return false;
     if (*shared == *block) {
       prefix.set_owner(*block, sequence.owner);
+      if (feed_ != nullptr && g == leading_group()) feed(sequence, *block, before, hash, parent, rows);
       continue;
     }
     const Result<void> referenced = groups_[g].pool().add_reference(*shared);

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kv/block_feed.h"
 #include "kv/block_manager.h"
 #include "kv/sequence_table.h"
 #include "kv/state_snapshots.h"
@@ -28,6 +29,14 @@ class PrefixIndex {
   PrefixIndex(std::deque<BlockManager>& groups, StateSnapshots& snapshots, BlockHashing hashing);
   PrefixIndex(const PrefixIndex&) = delete;
   PrefixIndex& operator=(const PrefixIndex&) = delete;
+
+  /// Whether there are blocks that a feed can be told of: those of a group without a window.
+  bool can_feed() const { return publishes() && group_without_window_ >= 0; }
+  /// Tells the feed, from now on, which blocks of the first group without a window can be found; those of pictures, of
+  /// hidden sequences, and what follows either of them, are left out. The feed has room for that group's blocks and
+  /// must outlive this. can_feed() must hold.
+  void set_feed(BlockFeed& feed) { feed_ = &feed; }
+  int num_fed_blocks() const { return leading().pool().total_count(); }
 
   bool publishes() const { return hashing_.hasher != nullptr; }
   const BlockHashing& hashing() const { return hashing_; }
@@ -66,10 +75,13 @@ class PrefixIndex {
   bool is_complete(int num_blocks) const;
   int match(const SequenceState& sequence, const RowSource& rows, const BlockChain& known);
   void take_references(SequenceState& sequence, const BlockChain& known, int num_blocks);
+  void feed(const SequenceState& sequence, BlockId block, BlockId before, const BlockHash& hash,
+            const BlockHash& parent, const RowSource& rows);
   bool publish_block(SequenceState& sequence, int index, const BlockHash& hash, const RowSource& rows);
 
   std::deque<BlockManager>& groups_;
   StateSnapshots& snapshots_;  // each checkpoint belongs to a block of the leading group
+  BlockFeed* feed_ = nullptr;  // null: nobody is told
   const BlockHashing hashing_;
   const int block_size_;
   int group_without_window_ = -1;  // the first group without a window; -1: all have one

@@ -34,6 +34,7 @@ void SequenceState::clear() {
   }
   state_slot.truncate(0);
   owner = 0;
+  is_hidden = false;
   root = {};
   chain.clear();
 }

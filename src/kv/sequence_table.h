@@ -24,6 +24,7 @@ struct GroupState {
 struct SequenceState {
   std::vector<GroupState> groups;
   std::uint64_t owner = 0;       // the owner of the blocks that it publishes
+  bool is_hidden = false;        // nobody outside is told of these blocks
   BlockHash root;                // the root of the chain
   std::vector<BlockHash> chain;  // the hashes of its leading blocks, all of which are published (where held)
   BlockTable state_slot;         // the table of its snapshot, once it has a recurrent state

@@ -45,6 +45,7 @@ std::string to_json_line(const AccessRecord& record, std::chrono::system_clock::
   text("peer", record.peer);
   text("client", record.client);
   text("key", record.key);
+  text("session", record.session);
   text("method", record.method);
   text("path", record.path);
   count("status", record.status);

@@ -12,6 +12,7 @@ struct AccessRecord {
   std::string id = {}, key = {}, method = {}, path = {}, finish_reason = {}, prompt = {};
   std::string peer = {};                      // the address of the connection's other end
   std::string client = {};                    // the client behind it, as a trusted proxy says
+  std::string session = {};                   // the client's name of a session, which its router keeps together
   std::string trace_id = {}, parent_id = {};  // from the header traceparent
   int status = 0;                             // 499: the client hung up before an answer
   std::uint64_t response_bytes = 0;

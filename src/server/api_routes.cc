@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "api/prepare/prepare_vectors.h"
+#include "api/render_handler.h"
 #include "api/tokenize_handler.h"
 #include "server/completion_handler.h"
 #include "server/run_on.h"
@@ -28,7 +29,8 @@ asio::awaitable<void> answer_about_tokens(RouteCall call, AnswerTokens answer, B
       auto unfetched = co_await parts.pictures.fetch(exchange, *body, part.stop());
       TokenizeCall asked{.answer = answer,
                          .body = std::move(body->object),
-                         .counted = match.row->api == nullptr ? nullptr : &match.row->api->counted,
+                         .api = match.row->api,
+                         .id = parts.make_id(),
                          .responses = parts.responses_of(exchange, body->num_bytes)};
       if (unfetched) asked.unfetched = std::move(*unfetched);
       auto work = [&]() -> ApiResult<std::string> {
@@ -75,6 +77,11 @@ asio::awaitable<void> answer_of_api(RouteCall call) {
 asio::awaitable<void> count_of_api(RouteCall call) {
   const Api& api = *call.match.row->api;
   return answer_about_tokens(call, answer_count, {.has_tags = api.has_tags, .serves = api.serves});
+}
+
+asio::awaitable<void> render_of_api(RouteCall call) {
+  const Api& api = *call.match.row->api;
+  return answer_about_tokens(call, answer_render, {.has_tags = api.has_tags, .serves = api.serves});
 }
 
 asio::awaitable<void> tokenize(RouteCall call) { return answer_about_tokens(call, answer_tokenize, {}); }

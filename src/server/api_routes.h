@@ -13,6 +13,8 @@ namespace octavo::server {
 boost::asio::awaitable<void> answer_of_api(RouteCall call);
 /// Answers with the number of tokens that the row's API would compute.
 boost::asio::awaitable<void> count_of_api(RouteCall call);
+/// Answers with the tokens of the prompts that the row's API would compute.
+boost::asio::awaitable<void> render_of_api(RouteCall call);
 boost::asio::awaitable<void> tokenize(RouteCall call);
 boost::asio::awaitable<void> detokenize(RouteCall call);
 boost::asio::awaitable<void> apply_template(RouteCall call);

@@ -8,6 +8,8 @@
 
 #include "api/call/api_error.h"
 #include "api/fields/keep_alive.h"
+#include "base/error.h"
+#include "server/load_report.h"
 #include "server/model_routes.h"
 #include "server/queue_check.h"
 #include "server/request_deadline.h"
@@ -182,17 +184,21 @@ ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
   ApiResult<double> deadline = deadline_of(exchange_.request);
   if (!deadline) return std::unexpected(deadline.error());
   if (*deadline > 0) deadline = std::max(kLeastDeadlineS, *deadline - seconds_between(work_.begin, Clock::now()));
+  OCTAVO_TRY(const AskedPace pace, asked_pace(exchange_.request));
   if (auto fits = check_queue(call, shared_.options); !fits) return fits;
   if (call.keep_alive)
     if (auto warning = keep_alive_warning(*call.keep_alive, shared_.options.models.idle_unload))
       call.warnings.push_back(std::move(*warning));
-  const std::string owner = client_of(exchange_);
+  const std::string owner = client_of(exchange_), flow = flow_of(exchange_);
   const std::string domain =
       cache_domain(shared_.options.access.shared_cache ? std::string() : exchange_.key.name, call.user_cache_salt);
   for (Request& request : call.requests) {
     request.cache_domain = domain;
+    request.hides_blocks = !call.user_cache_salt.empty();
     request.owner = owner;
+    request.flow = flow;
     if (*deadline > 0 && (request.deadline_s == 0 || *deadline < request.deadline_s)) request.deadline_s = *deadline;
+    pace.shorten(request);
   }
   return {};
 }
@@ -276,6 +282,8 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
     co_await shared_.responder.refuse(exchange_, ready.error());
     co_return;
   }
+  if (const auto format = exchange_.request["endpoint-load-metrics-format"]; !format.empty() && model_)
+    exchange_.load = orca_load(format, model_.engine().stats());
   exchange_.record.streamed = call->stream;
   if (!call->warnings.empty()) exchange_.record.warnings = static_cast<std::int64_t>(call->warnings.num_given());
   if (call->stream) {

@@ -10,9 +10,21 @@ namespace {
 
 constexpr std::size_t kMaxRequestId = 128;
 
+/// The headers by which clients name a session to the router before them, the first that is there counts.
+constexpr std::string_view kSessionHeaders[] = {"X-Session-ID", "x-session-affinity"};
+
 bool is_request_id(std::string_view text) {
   const auto printable = [](char c) { return c > ' ' && c <= '~'; };
   return !text.empty() && text.size() <= kMaxRequestId && std::ranges::all_of(text, printable);
+}
+
+void take_session(const HttpRequest& request, AccessRecord& record) {
+  for (const std::string_view name : kSessionHeaders) {
+    const auto lines = lines_of(request, name);
+    if (lines.size() != 1 || !is_request_id(lines.front())) continue;
+    record.session = lines.front();
+    return;
+  }
 }
 
 void take_trace(const HttpRequest& request, AccessRecord& record) {
@@ -37,6 +49,11 @@ std::string client_of(const Exchange& exchange) {
   return exchange.key.name.empty() ? "address " + client_group(exchange.client) : "key " + exchange.key.name;
 }
 
+std::string flow_of(const Exchange& exchange) {
+  const auto lines = lines_of(exchange.request, "x-llm-d-inference-fairness-id");
+  return lines.size() == 1 && is_request_id(lines.front()) ? std::string(lines.front()) : std::string();
+}
+
 void identify(Exchange& exchange, const Address& peer, const TrustedProxies& proxies, std::string own_id) {
   const HttpRequest& request = exchange.request;
   AccessRecord& record = exchange.record;
@@ -49,6 +66,7 @@ void identify(Exchange& exchange, const Address& peer, const TrustedProxies& pro
   record.path = to_valid_utf8(request.target());
   record.id = std::string(request["X-Request-Id"]);
   if (!is_request_id(record.id)) record.id = std::move(own_id);
+  take_session(request, record);
   take_trace(request, record);
 }
 

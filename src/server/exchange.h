@@ -23,10 +23,15 @@ struct Exchange {
   ApiKey key = {};      // the name is empty where there are no keys
   Clock::time_point begin = {};
   AccessRecord record = {};
+  std::string load = {};  // the value of the answer's header endpoint-load-metrics; empty: it has none
 };
 
 /// The client's name for fairness: that of its key, or without keys its address.
 std::string client_of(const Exchange& exchange);
+
+/// The client's name of the flow that the request belongs to, which shares what is the client's: the header
+/// x-llm-d-inference-fairness-id. Empty: it names none, or not in up to 128 printable characters.
+std::string flow_of(const Exchange& exchange);
 
 /// Sets the client and the record by the request's head. `own_id`: the name of a request without a printable
 /// X-Request-Id.

@@ -130,6 +130,24 @@ MetricFamily accepted_drafts(std::span<const ModelStats> models) {
   return family;
 }
 
+/// The size of the KV memory, as labels: vLLM has it in this form.
+MetricFamily caches(std::span<const ModelStats> models) {
+  MetricFamily family{.name = "octavo:cache_config_info",
+                      .help = "The KV memory: tokens in a block, and blocks; 1",
+                      .type = MetricType::Gauge,
+                      .metric = {}};
+  for (const ModelStats& model : models) {
+    ClientMetric metric;
+    metric.label = {{"model_name", model.id},
+                    {"block_size", std::to_string(model.block_size)},
+                    {"num_gpu_blocks", std::to_string(model.stats.kv.blocks_total)},
+                    {"enable_prefix_caching", "True"}};
+    metric.gauge.value = 1;
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
 MetricFamily devices(std::span<const ModelStats> models) {
   MetricFamily family{.name = "octavo:device_up",
                       .help = "Whether the device that computes a model's layers has not failed; 1 is yes",
@@ -215,7 +233,7 @@ void Metrics::set_dropped_log_lines(std::uint64_t count) {
   counter.Increment(static_cast<double>(count) - counter.Value());
 }
 
-std::string Metrics::text(std::span<const ModelStats> models) const {
+std::string Metrics::text(std::span<const ModelStats> models, MetricsNames names) const {
   std::vector<MetricFamily> families = state_->registry.Collect();
   const std::size_t begin = families.size();
   for (const ModelStats& model : models) {
@@ -232,6 +250,8 @@ std::string Metrics::text(std::span<const ModelStats> models) const {
   }
   if (!models.empty()) families.push_back(accepted_drafts(models));
   if (!models.empty()) families.push_back(devices(models));
+  if (!models.empty()) families.push_back(caches(models));
+  name_metrics(families, names);
   std::ostringstream out;
   prometheus::TextSerializer().Serialize(out, families);
   return out.str();

@@ -1,5 +1,5 @@
 // The figures of /metrics: counts and histograms of the server's requests, and those of the engines. Names are vLLM's
-// with the prefix octavo:, so that dashboards need at most a search and replace; docs/server/watching.md lists them.
+// with the prefix octavo:, or vLLM's own (metrics_names.h); docs/server/watching.md lists them.
 //
 // Owned by the server; the I/O thread.
 #pragma once
@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "octavo/engine.h"
+#include "server/metrics_names.h"
 
 namespace octavo::server {
 
@@ -20,6 +21,7 @@ struct ModelStats {
   std::string id;
   EngineStats stats;
   std::string device = {};  // the device that computes the model
+  int block_size = 0;       // the tokens in a KV block
 };
 
 class Metrics {
@@ -49,7 +51,7 @@ class Metrics {
   void set_dropped_log_lines(std::uint64_t count);
 
   /// The figures in Prometheus' text format, version 0.0.4, with those of the engines in `models`.
-  std::string text(std::span<const ModelStats> models) const;
+  std::string text(std::span<const ModelStats> models, MetricsNames names = MetricsNames::kOctavo) const;
   static constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
 
  private:

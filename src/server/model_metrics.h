@@ -11,6 +11,7 @@
 #include <string>
 
 #include "octavo/engine.h"
+#include "server/load_report.h"
 
 namespace octavo::server {
 
@@ -26,6 +27,11 @@ class ModelMetrics {
   /// Counts the steps since the last call. Only the last step's time is known; the others count with their mean. An
   /// engine with fewer steps than the last one had is a new one.
   void observe_steps(const EngineStats& stats);
+  /// Measures how fast answers grow.
+  void observe_rate(const EngineStats& stats, TokenRate::Clock::time_point now) {
+    rate_.observe(stats.generated_tokens, now);
+  }
+  double tokens_per_s() const { return rate_.tokens_per_s(); }
   /// Sets how often the model was loaded.
   void set_loads(std::uint64_t count) { loads_.Increment(static_cast<double>(count) - loads_.Value()); }
 
@@ -38,6 +44,7 @@ class ModelMetrics {
   // The state after the last observe_steps().
   std::uint64_t num_steps_ = 0;
   double step_s_ = 0, predicted_step_s_ = 0;
+  TokenRate rate_;
 };
 
 }  // namespace octavo::server

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "api/call/settings_fingerprint.h"
 #include "api/call/text.h"
 #include "base/started_thread.h"
 #include "base/utf8.h"
@@ -121,6 +122,7 @@ void ModelSlot::take_model(const RequestPolicy& policy) {
   model.takes_any_name = entry_.takes_any_name;
   model.sampling_defaults = engine()->text()->default_sampling({});
   if (entry_.set_sampling) entry_.set_sampling(model.sampling_defaults);
+  model.settings = settings_fingerprint(model, *info_);
   model_ = std::make_shared<const ServedModel>(std::move(model));
 }
 

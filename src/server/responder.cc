@@ -25,11 +25,16 @@ void Responder::hold(const Exchange& exchange, HttpResponse& response) const {
   response.held.set(response.body.size());
 }
 
+void Responder::add_fields(const Exchange& exchange, HttpResponse& response) const {
+  add_headers(exchange.request, routes_, exchange.record.id, origins_, response);
+  if (!exchange.load.empty()) response.headers.emplace_back("endpoint-load-metrics", exchange.load);
+}
+
 // GCC 12 evaluates both branches of a conditional expression in co_await's operand, and destroys some of its
 // temporaries twice: so, here and elsewhere, functions to await are called with named values.
 asio::awaitable<void> Responder::send(Exchange& exchange, HttpResponse& response) const {
   hold(exchange, response);
-  add_headers(exchange.request, routes_, exchange.record.id, origins_, response);
+  add_fields(exchange, response);
   exchange.record.status = response.status;
   const bool head_only = exchange.request.method() == http::verb::head;
   const bool sent = co_await exchange.connection.respond(response, head_only);
@@ -44,7 +49,7 @@ asio::awaitable<void> Responder::refuse(Exchange& exchange, const ApiError& erro
 asio::awaitable<bool> Responder::begin_stream(Exchange& exchange, std::string_view content_type) const {
   HttpResponse head{.content_type = std::string(content_type)};
   head.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
-  add_headers(exchange.request, routes_, exchange.record.id, origins_, head);
+  add_fields(exchange, head);
   exchange.record.status = 200;
   const bool is_open = co_await exchange.connection.begin_stream(head);
   co_return is_open;

@@ -30,6 +30,8 @@ class Responder {
 
  private:
   void hold(const Exchange& exchange, HttpResponse& response) const;
+  /// Adds the fields that every answer's head has, and those that this request asked for.
+  void add_fields(const Exchange& exchange, HttpResponse& response) const;
 
   const Routes& routes_;
   const CorsOrigins& origins_;

@@ -6,6 +6,7 @@
 #include "server/model_routes.h"
 #include "server/pull_handler.h"
 #include "server/response_routes.h"
+#include "server/router_routes.h"
 #include "server/server_routes.h"
 #include "server/service_parts.h"
 #include "server/slot_actions.h"
@@ -22,6 +23,11 @@ constexpr int kPullStatuses[] = {429, 502, 507};
 
 constexpr ApiField kModelQuery[] = {field::string(
     "model", "the only one, or the first; of /info the first that makes vectors or ranks", "a model's name")};
+constexpr ApiField kLoadQuery[] = {
+    kModelQuery[0],
+    field::integer("prompt_tokens", 1, 2147483647, "128, 1024, 8192 and 65536",
+                   "the length of the prompt whose wait is predicted"),
+};
 constexpr ApiField kResponseQuery[] = {
     field::refused("stream", "a response that is kept has ended, and is told whole")};
 constexpr ApiField kPageQuery[] = {
@@ -179,6 +185,38 @@ constexpr RouteRow kRows[] = {
      .is_queried = true,
      .text = {.summary = "What a model is, as Hugging Face's server of embeddings has it",
               .query = kModelQuery,
+              .statuses = kNotFound}},
+    {.path = "/server_info",
+     .answer = at_once<show_server_info>,
+     .needs_key = true,
+     .needs_models = true,
+     .is_queried = true,
+     .text = {.summary = "What the server is, as routers ask for it", .query = kModelQuery, .statuses = kNotFound}},
+    {.path = "/get_server_info",
+     .answer = at_once<show_server_info>,
+     .needs_key = true,
+     .needs_models = true,
+     .is_queried = true,
+     .text = {.summary = "The older path of /server_info", .query = kModelQuery, .statuses = kNotFound}},
+    {.path = "/model_info",
+     .answer = at_once<show_model_info>,
+     .needs_key = true,
+     .needs_models = true,
+     .is_queried = true,
+     .text = {.summary = "What a model is, as routers ask for it", .query = kModelQuery, .statuses = kNotFound}},
+    {.path = "/get_model_info",
+     .answer = at_once<show_model_info>,
+     .needs_key = true,
+     .needs_models = true,
+     .is_queried = true,
+     .text = {.summary = "The older path of /model_info", .query = kModelQuery, .statuses = kNotFound}},
+    {.path = "/v1/loads",
+     .answer = at_once<show_loads>,
+     .needs_key = true,
+     .needs_models = true,
+     .is_queried = true,
+     .text = {.summary = "How much a model has to do, and how long new prompts will wait",
+              .query = kLoadQuery,
               .statuses = kNotFound}},
     {.path = "/api/tags",
      .answer = at_once<list_ollama_models>,

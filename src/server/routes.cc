@@ -86,6 +86,7 @@ Routes::Routes(std::span<const Api> apis) : apis_(apis) {
   for (const Api& api : apis) {
     for (const std::string_view path : api.paths) add(path, api, answer_of_api);
     add(api.counted.path, api, count_of_api);
+    add(api.rendered.path, api, render_of_api);
   }
   const std::span<const RouteRow> own = own_routes();
   rows_.insert(rows_.end(), own.begin(), own.end());

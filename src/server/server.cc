@@ -102,7 +102,7 @@ Result<void> Server::run() {
     signals_.async_wait([this](boost::system::error_code error, int) {
       if (error) return;
       signals_.clear();  // restores the default action: a second signal ends the process
-      begin_drain();
+      announce_drain();
     });
   }
   if (options_.handle_signals && options_.reopen_on_hangup) {
@@ -117,7 +117,7 @@ Result<void> Server::run() {
 }
 
 void Server::drain() {
-  asio::post(io_, [this] { begin_drain(); });
+  asio::post(io_, [this] { announce_drain(); });
 }
 
 /// Runs until no coroutine is left. An exception here means want of memory: it is counted, everything else goes on for
@@ -239,6 +239,7 @@ asio::awaitable<void> Server::tick_loop(Alive /*alive*/) {
 void Server::tick(Clock::time_point now) {
   on_model_change();
   connections_.tick(now);
+  if (drain_.is_announced && now - drain_.announced >= options_.drain_delay) begin_drain();
   if (drain_.has_begun) drain_further(now);
   service_.metrics().set_received(received_.total());
   service_.tick(now);
@@ -254,6 +255,15 @@ void Server::take_waiting_connections() {
     if (error) return;
     connections_.start_or_drop(std::move(socket), listener_);
   }
+}
+
+/// Routers look at /ready now and then: until they have seen that it fails, they send requests, which are served.
+void Server::announce_drain() {
+  if (drain_.is_announced) return;
+  drain_.is_announced = true;
+  drain_.announced = Clock::now();
+  service_.announce_drain();
+  if (options_.drain_delay.count() == 0) begin_drain();
 }
 
 void Server::begin_drain() {

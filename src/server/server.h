@@ -40,7 +40,8 @@ class Server {
   /// Loads and serves until drained. Errors: a model for the start cannot be loaded; an engine ended with an exception,
   /// after which running requests have been answered with an error.
   Result<void> run();
-  /// Takes no more connections, finishes running requests, then lets run() return. Any thread.
+  /// Fails /ready and, after the delay, takes no more connections, finishes running requests, then lets run() return.
+  /// Any thread.
   void drain();
 
  private:
@@ -63,6 +64,7 @@ class Server {
   void on_model_change();
   void wait_for_hangup();
   void take_entries(Result<std::vector<ModelEntry>> entries);
+  void announce_drain();
   void begin_drain();
   void drain_further(Clock::time_point now);
   void finish_if_drained();
@@ -83,7 +85,9 @@ class Server {
   bool ticking_ = false;      // tick_loop() runs
   bool loop_failed_ = false;  // a loop has ended with an exception
   struct Drain {
+    bool is_announced = false;                   // /ready fails, and everything else goes on
     bool has_begun = false, is_aborted = false;  // aborted: the time for draining is over
+    Clock::time_point announced = {};
     Clock::time_point begin = {};
   } drain_;
   bool finished_ = false;

@@ -23,6 +23,7 @@
 #include "server/api_keys.h"
 #include "server/body_options.h"
 #include "server/entry_reader.h"
+#include "server/metrics_names.h"
 #include "server/picture_options.h"
 #include "server/pull_options.h"
 
@@ -89,8 +90,10 @@ struct ServerOptions {
 
   std::span<const Api> apis = all_apis();  // the APIs that are served
   bool has_chat_page = true;
-  bool has_slots = true;                            // /slots is served
-  std::chrono::milliseconds drain_timeout{30'000};  // for running requests when the server is told to stop
+  bool has_slots = true;  // /slots is served
+  MetricsNames metrics_names = MetricsNames::kOctavo;
+  std::chrono::milliseconds drain_delay{0};         // from the failure of /ready to the drain
+  std::chrono::milliseconds drain_timeout{30'000};  // for running requests, from the drain on
   bool handle_signals = true;                       // SIGTERM and SIGINT drain; a second one ends the process
   bool reopen_on_hangup = false;                    // SIGHUP reopens the access log and reads the models again
 

@@ -31,7 +31,7 @@ ApiError not_served(std::string_view path, std::string_view option) {
 std::optional<ApiError> not_ready(const ServiceParts& parts, Clock::time_point now) {
   const ModelTable& models = parts.models;
   if (models.failure() != nullptr) return engine_failed();
-  if (parts.active.is_draining()) return shutting_down();
+  if (parts.is_leaving || parts.active.is_draining()) return shutting_down();
   if (!models.is_started()) return unavailable("the model is being loaded", "loading");
   const auto has_stalled = [&](const ModelSlot& slot) { return slot.engine() != nullptr && slot.has_stalled(now); };
   for (const ModelSlot& slot : models.slots()) {
@@ -87,7 +87,8 @@ HttpResponse show_metrics(const RouteCall& call) {
   for (const ModelSlot& slot : parts.models.slots()) {
     if (!slot.id().empty()) metrics.of_model(slot.id()).set_loads(slot.num_loads());
     if (slot.engine() != nullptr && !slot.has_failed())
-      stats.push_back({slot.id(), slot.engine()->stats(), slot.engine()->info().device});
+      stats.push_back(
+          {slot.id(), slot.engine()->stats(), slot.engine()->info().device, slot.engine()->info().block_size});
   }
   if (parts.files.access_log) metrics.set_dropped_log_lines(parts.files.access_log->num_dropped());
   metrics.set_waiting_to_compile(parts.compiling.num_waiting());
@@ -95,7 +96,7 @@ HttpResponse show_metrics(const RouteCall& call) {
   metrics.set_pulled_bytes(parts.puller.written_bytes());
   metrics.set_stored_bytes(parts.responses.num_bytes());
   metrics.set_model_memory(parts.models.memory_taken());
-  return {.content_type = std::string(Metrics::kContentType), .body = metrics.text(stats)};
+  return {.content_type = std::string(Metrics::kContentType), .body = metrics.text(stats, parts.options.metrics_names)};
 }
 
 HttpResponse show_slots(const RouteCall& call) {

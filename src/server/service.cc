@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "server/model_metrics.h"
 #include "server/request_head.h"
 
 namespace octavo::server {
@@ -23,7 +24,9 @@ void Service::tick(Clock::time_point now) {
   for (ModelSlot& slot : parts_.models.slots()) {
     if (slot.engine() == nullptr || slot.has_failed()) continue;
     const EngineStats stats = slot.engine()->stats();
-    parts_.metrics.of_model(slot.id()).observe_steps(stats);
+    ModelMetrics& metrics = parts_.metrics.of_model(slot.id());
+    metrics.observe_steps(stats);
+    metrics.observe_rate(stats, now);
     slot.observe(stats, now);
   }
 }

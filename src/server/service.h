@@ -22,6 +22,8 @@ class Service {
   /// Reads one request from the connection and answers it. False: there was none, and the connection is at its end.
   asio::awaitable<bool> serve_one(HttpConnection& connection, const Visitor& visitor);
 
+  /// Says that it is not ready any more, and goes on.
+  void announce_drain() { parts_.is_leaving = true; }
   /// Takes no further requests, and refuses those that have not reached the engine: no constraint is compiled for them.
   void begin_drain();
   /// Ends all completions with an error, when the time for draining is over or the engine has failed.

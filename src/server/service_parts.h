@@ -40,6 +40,7 @@ struct ServiceParts {
   Metrics metrics = {};
   Mailbox mailbox{io};
   ActiveCompletions active = {};
+  bool is_leaving = false;  // a drain is near: the server is not ready any more
   /// The memory of answers that are not streamed.
   BufferBudget held{{.answer_bytes = options.requests.max_answer_bytes, .all_bytes = options.answers.max_held_bytes}};
   const Responder responder{routes, options.access.cors_origins, held};

@@ -120,9 +120,9 @@ TEST_F(ContextFullTest, TokensAreCountedUpToABound) {
 TEST_F(ContextFullTest, ACountBeyondThatIsToldInTheWordsOfItsApi) {
   const Api& messages = api_named("messages");
   BufferedAnswer held;
-  const auto counted = answer_by(
-      {.answer = answer_count, .body = json::parse(chat(kMaxCountedTokens)).as_object(), .counted = &messages.counted},
-      words_, kAnsweringModel, held);
+  const auto counted =
+      answer_by({.answer = answer_count, .body = json::parse(chat(kMaxCountedTokens)).as_object(), .api = &messages},
+                words_, kAnsweringModel, held);
   ASSERT_FALSE(counted.has_value());
   EXPECT_THAT(messages.error_body(counted.error()), HasSubstr("prompt is too long: 262145 tokens > 100 maximum"));
 }

@@ -283,7 +283,7 @@ TEST_F(Pictures, CountingDecodesNone) {
                              .body = json::parse(R"({"messages": [{"role": "user", "content": [
       {"type": "image", "source": {"type": "base64", "data": "b25l"}}]}]})")
                                          .as_object(),
-                             .counted = &api_named("messages").counted};
+                             .api = &api_named("messages")};
   const auto answer = answer_by(counted, words_, model_, held, {});
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_FALSE(words_.last_options.decodes_pictures);

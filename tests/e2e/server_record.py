@@ -26,17 +26,20 @@ OTHER_KEY = "another-key-of-the-record-0123"
 MASKS = [(re.compile(pattern), mask) for pattern, mask in (
     (re.escape(str(support.TEST_DATA)), "TEST_DATA"),
     (r'("system_fingerprint":)"[^"]*"(,"seed":)\d+', r'\1"FINGERPRINT"\2"SEED"'),
+    (r'("settings_fingerprint":)"set_[0-9a-f]{16}"', r'\1"SETTINGS"'),
     (r'("system_fingerprint":)"[^"]*"', r'\1"FINGERPRINT"'),
     (r'("(?:created|created_at|completed_at|expires_at|modified_at)":)(?:\d+(?:\.\d+)?|"(?!9999)[^"]*")', r'\1"TIME"'),
     (r'("[a-z_]*(?:_ms|_per_second|_duration|duration_s)":)-?[\d.e+-]+', r'\1"TIME"'),
     (r'("(?:version|build_info|octavo)":)"[^"]*"', r'\1"VERSION"'),
     (r'("(?:digest|size)":)(?:"[^"]*"|\d+)', r'\1"OF THE FILE"'),
-    (r'("model_path":)"[^"]*"', r'\1"PATH"'),
+    (r'("(?:model_path|tokenizer_path)":)"[^"]*"', r'\1"PATH"'),
+    (r'("timestamp":)"[^"]*"', r'\1"TIME"'),
+    (r'("(?:num_used_tokens|token_usage|gen_throughput|cache_hit_rate|utilization)":)[\d.e+-]+', r'\1"LOAD"'),
     (r"(tiny-[a-z0-9]+-)[0-9a-f]{16}", r"\1DIGEST"),
     # Logarithms differ in their last digits between C libraries.
     (r"(?<=[:\[,])(-\d+\.\d{3})\d+", r"\1"),
 )]
-ID = re.compile(r"""(?:(?<=[a-z][-_])|(?<="))[0-9a-f]{16,}(?=["_'])""")
+ID = re.compile(r"""(?:(?<=[a-z][-_])|(?<="))[0-9a-f]{16,}(?=["_'-])""")
 # A prompt is read in one step or in several, as the time of a step allows; the report of all of it always comes.
 PARTIAL_PROGRESS = re.compile(r'"prompt_progress":\{"total":(\d+),"cache":\d+,"processed":(?!\1,)')
 

@@ -33,13 +33,20 @@ def noise():
     return support.tiny_model("tiny-llama-8k")
 
 
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
 class Server:
     """`octavo serve` with these arguments; a context manager."""
 
     def __init__(self, *args, model=support.SMOLLM2, wait_ready=True, env=None, start_new_session=False):
         self.log = tempfile.TemporaryFile("w+")
         self.access = tempfile.TemporaryFile("w+")
-        command = [support.OCTAVO, "serve", "-m", str(model), "--port", "0", *map(str, args)]
+        own_port = () if "--port" in args else ("--port", "0")
+        command = [support.OCTAVO, "serve", "-m", str(model), *own_port, *map(str, args)]
         self.process = subprocess.Popen(command, stdout=self.access, stderr=self.log, env={**os.environ, **(env or {})},
                                         start_new_session=start_new_session)
         self.url = self.wait_for_line(r"listening at (\S+)")

@@ -41,7 +41,8 @@ class Streamed:
         """What a client has of the first `count` chunks, to go on from."""
         ids = [i for chunk in self.chunks[:count] for choice in chunk["choices"] for i in choice.get("token_ids", [])]
         return {"token_ids": ids, "seed": self.chunks[0]["seed"],
-                "system_fingerprint": self.chunks[0]["system_fingerprint"]}
+                "system_fingerprint": self.chunks[0]["system_fingerprint"],
+                "settings_fingerprint": self.chunks[0]["settings_fingerprint"]}
 
     def said(self, first=0):
         """The chunks from one on, without what differs between two streams of one answer."""
@@ -107,6 +108,8 @@ class Refused(unittest.TestCase):
             ids = had["token_ids"]
             for change, status, found in (
                     ({"system_fingerprint": "fp_0"}, 409, "resume_from.system_fingerprint: found \"fp_0\""),
+                    ({"settings_fingerprint": "set_0"}, 409, "resume_from.settings_fingerprint: found \"set_0\""),
+                    ({"settings_fingerprint": 7}, 400, "resume_from.settings_fingerprint: found 7"),
                     ({"token_ids": ids * 9}, 400, "expected fewer than the 20 that the answer may have"),
                     ({"token_ids": [*ids, -1]}, 400, f"resume_from.token_ids[{len(ids)}]"),
                     ({"token_ids": "none"}, 400, "resume_from.token_ids: found the string \"none\""),
@@ -125,6 +128,16 @@ class Refused(unittest.TestCase):
                 answer = Streamed(server, {**fields, **more}, had)
                 self.assertEqual(answer.status, 400)
                 self.assertIn(found, answer.text)
+
+    def test_a_server_with_other_settings_does_not_go_on(self):
+        fields = {"temperature": 1, "ignore_eos": True, "max_tokens": 20}
+        with Server("--temp", 0.5, model=noise()) as first, Server("--temp", 0.5, model=noise()) as same, \
+                Server("--temp", 0.6, model=noise()) as other:
+            had = Streamed(first, fields).had(12)
+            self.assertEqual(Streamed(same, fields, had).status, 200)
+            answer = Streamed(other, fields, had)
+            self.assertEqual((answer.status, json.loads(answer.text)["error"]["code"]), (409, "fingerprint_differs"))
+            self.assertEqual(Streamed(other, fields, {**had, "settings_fingerprint": None}).status, 200)
 
     def test_tokens_that_were_never_drawn(self):
         """They are a prefill, unless they are to be verified."""

@@ -35,6 +35,7 @@ BODIES = {
     "slots": ("agent", "POST /slots/0?action=save", {"filename": "a"}),
     "tokenize": ("agent", "POST /tokenize", {"prompt": "Hi"}),
     "tokenize messages": ("agent", "POST /tokenize", {"messages": HELLO}),
+    "tokenize input": ("agent", "POST /tokenize", {"input": HELLO}),
     "tokenize content": ("agent", "POST /tokenize", {"content": "Hi"}),
     "detokenize": ("agent", "POST /detokenize", {"tokens": [1]}),
     "apply-template": ("agent", "POST /apply-template", {"messages": HELLO}),

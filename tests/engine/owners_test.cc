@@ -52,6 +52,48 @@ TEST(Owners, OneWhoIsAllThatRunsIsSuspendedForAnotherInTheNextStep) {
   run_to_end(harness);
 }
 
+int num_running_of_flow(const Harness& harness, std::string_view flow) {
+  int count = 0;
+  for (const auto& [id, sequence] : harness.sequences())
+    count += sequence->params.flow == flow && Harness::is_running(*sequence) ? 1 : 0;
+  return count;
+}
+
+TEST(Flows, TakeTheirOwnersPlacesByTurnsWhenTheseAreFree) {
+  Harness harness({.max_step_tokens = 64, .max_sequences = 4}, {.num_blocks = 512});
+  for (int i = 0; i < 10; ++i) harness.add(4, 10, -1, 0, "a", 0, "loud");
+  harness.step();
+  for (int i = 0; i < 10; ++i) harness.add(4, 10, -1, 0, "a", 0, "quiet");
+  harness.step();
+  EXPECT_EQ(num_running_of_flow(harness, "loud"), 4) << "no flow is suspended for another";
+  for (int i = 0; i < 12; ++i) harness.step();
+  EXPECT_EQ(num_running_of_flow(harness, "loud"), 2);
+  EXPECT_EQ(num_running_of_flow(harness, "quiet"), 2);
+  run_to_end(harness);
+}
+
+TEST(Flows, OfOneOwnerGetNoMoreThanAnOwnerWithoutAny) {
+  Harness harness({.max_step_tokens = 64, .max_sequences = 6}, {.num_blocks = 512});
+  constexpr std::string_view kFlows[] = {"1", "2", "3", "4", "5", "6", "7", "8"};
+  for (int i = 0; i < 16; ++i) harness.add(4, 60, -1, 0, "many", 0, kFlows[i % 8]);
+  harness.step();
+  for (int i = 0; i < 10; ++i) add_of(harness, "one", 4, 60);
+  harness.step();
+  EXPECT_EQ(num_running(harness, "many"), 3);
+  EXPECT_EQ(num_running(harness, "one"), 3);
+  run_to_end(harness);
+}
+
+TEST(Flows, ThatComeLaterDoNotWaitForAllOfAFlowWithoutAName) {
+  Harness harness({.max_step_tokens = 64, .max_sequences = 2}, {.num_blocks = 512});
+  for (int i = 0; i < 20; ++i) harness.add(4, 10, -1, 0, "a");
+  harness.step();
+  const Sequence& late = harness.add(4, 60, -1, 0, "a", 0, "late");
+  for (int i = 0; i < 13; ++i) harness.step();
+  EXPECT_TRUE(Harness::is_running(late));
+  run_to_end(harness);
+}
+
 TEST(Owners, RequestsOfManyChoicesThatAreAllThatRunAreSuspendedAsWell) {
   Harness harness({.max_step_tokens = 64, .max_sequences = 8}, {.num_blocks = 256});
   harness.add(200, 10, -1, 0, "many", 3);

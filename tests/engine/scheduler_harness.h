@@ -42,9 +42,10 @@ class Harness {
   Harness(const Scheduler::Limits& limits, const Cache& cache, const CostModel* cost = nullptr)
       : kv_(make_cache(cache)), scheduler_(limits, *kv_, cost) {}
 
-  /// Prompts are all different, unless they are given the same first token. The owner's name must last.
+  /// Prompts are all different, unless they are given the same first token. The names of the owner and of the flow must
+  /// last.
   Sequence& add(int prompt_tokens, int generated_tokens, int first_token = -1, int priority = 0,
-                std::string_view owner = {}, int num_forks = 0) {
+                std::string_view owner = {}, int num_forks = 0, std::string_view flow = {}) {
     auto sequence = std::make_unique<Sequence>();
     sequence->params.id = next_id_++;
     sequence->tokens.reserve(static_cast<std::size_t>(prompt_tokens + generated_tokens));
@@ -53,6 +54,7 @@ class Harness {
     sequence->params.prompt_tokens = prompt_tokens;
     sequence->params.priority = priority;
     sequence->params.owner = owner;
+    sequence->params.flow = flow;
     sequence->num_forks = num_forks;
     sequence->pending.prompt_logits_from = prompt_tokens;
     sequence->params.max_cached = prompt_tokens + generated_tokens - 1;

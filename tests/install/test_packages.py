@@ -107,6 +107,20 @@ class Service(unittest.TestCase):
         self.assertEqual(self.settings("LimitCORE"), ["0"])
         self.assertEqual(self.settings("SystemCallFilter"), ["@system-service", "~@privileged"])
 
+    def test_its_template_has_the_same_bounds_and_a_port_a_node(self):
+        def settings(name):
+            lines = (self.UNIT.parent / name).read_text(encoding="ascii").splitlines()
+            return [line for line in lines if line and not line.startswith("#")]
+        own = {"Description=Octavo, a server of language models, on node %i", "User=octavo",
+               "ExecStart=/usr/bin/octavo serve --config /etc/octavo/octavo.conf --port 808%i"}
+        template, unit = settings("octavo@.service"), settings("octavo.service")
+        self.assertEqual(set(template) - set(unit), own)
+        self.assertEqual([line for line in template if line not in own],
+                         [line for line in unit if not line.startswith(("Description=", "ExecStart="))])
+        for node in ("0", "1"):
+            self.assertEqual(settings(f"node_{node}.conf"),
+                             ["[Service]", "CPUAffinity=numa", "NUMAPolicy=bind", f"NUMAMask={node}"])
+
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not here")
     def test_systemd_finds_it_little_exposed(self):
         run("systemd-analyze", "security", "--offline=true", "--threshold=20", self.UNIT)
@@ -286,12 +300,17 @@ class Packages(unittest.TestCase):
     def test_systemd_finds_nothing_wrong_with_the_unit(self):
         place = self.folder / "unit"
         run("dpkg-deb", "--extract", self.package, place)
-        unit = place / "usr/lib/systemd/system/octavo.service"
-        unit.write_text(unit.read_text(encoding="ascii").replace("=/usr/bin/octavo ", f"={place}/usr/bin/octavo "),
-                        encoding="ascii")
-        done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True,
-                              check=False)
-        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+        units = place / "usr/lib/systemd/system"
+        for name, instance in (("octavo.service", "octavo.service"), ("octavo@.service", "octavo@0.service")):
+            unit = units / name
+            unit.write_text(unit.read_text(encoding="ascii").replace("=/usr/bin/octavo ", f"={place}/usr/bin/octavo "),
+                            encoding="ascii")
+            if instance != name:
+                (units / instance).symlink_to(name)
+            done = subprocess.run(["systemd-analyze", "verify", "--man=no", units / instance], capture_output=True,
+                                  text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""), instance)
+        self.assertTrue((units / "octavo@1.service.d/node.conf").is_file())
 
     def test_the_settings_of_the_service_are_options_of_the_program(self):
         place = self.folder / "settings"

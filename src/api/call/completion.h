@@ -51,6 +51,7 @@ struct ServedModel {
   std::string id;                         // the id in /v1/models
   std::vector<std::string> aliases = {};  // further names by which requests may call it
   std::string fingerprint = {};           // ModelInfo::fingerprint
+  std::string settings = {};              // settings_fingerprint(); empty: it is not told
   std::int64_t created = 0;               // seconds since 1970
   SamplingParams sampling_defaults = {};
   bool takes_any_name = false;  // requests may call the model by any name

@@ -16,11 +16,12 @@
 namespace octavo {
 namespace {
 
-ApiError fingerprint_differs(const JsonCursor& given, std::string_view found, std::string_view expected) {
+/// `by`: that which began the answer, in words.
+ApiError fingerprint_differs(const JsonCursor& given, std::string_view found, std::string_view expected,
+                             std::string_view by) {
   ApiError error = to_api_error(given.wrong(fmt::format("\"{}\"", found), fmt::format("\"{}\"", expected)));
   error.status = 409;
-  error.message +=
-      ": the answer was begun by another build, model or instruction set, and would go on with other words";
+  error.message += fmt::format(": the answer was begun by {}, and would go on with other words", by);
   error.code = "fingerprint_differs";
   return error;
 }
@@ -33,19 +34,30 @@ ApiResult<std::uint64_t> read_seed(const JsonCursor& given) {
   return static_cast<std::uint64_t>(seed);
 }
 
-constexpr std::string_view kMembers[] = {"token_ids", "seed", "system_fingerprint", "verify"};
+/// Error: the answer was begun by another model or build, or by a server with other settings.
+ApiResult<void> check_fingerprints(const JsonCursor& given, const ServedModel& model) {
+  const JsonCursor of_model = given["system_fingerprint"], of_settings = given["settings_fingerprint"];
+  OCTAVO_TRY(const std::string_view found, to_api_result(of_model.needed_string()));
+  if (found != model.fingerprint)
+    return std::unexpected(
+        fingerprint_differs(of_model, found, model.fingerprint, "another build, model or instruction set"));
+  OCTAVO_TRY(const auto settings, to_api_result(of_settings.string()));
+  if (settings && *settings != model.settings)
+    return std::unexpected(fingerprint_differs(of_settings, *settings, model.settings,
+                                               "a server with another chat template, other defaults or limits"));
+  return {};
+}
+
+constexpr std::string_view kMembers[] = {"token_ids", "seed", "system_fingerprint", "settings_fingerprint", "verify"};
 
 ApiResult<Resumption> read_resumption(FieldReader& reader, const JsonCursor& given) {
   OCTAVO_TRY(const boost::json::object* members, to_api_result(given.needed_object()));
   for (const auto& member : *members)
     if (std::ranges::find(kMembers, std::string_view(member.key())) == std::end(kMembers))
       return refused(given[std::string_view(member.key())].error(
-          "found a member of that name, expected token_ids, seed, system_fingerprint or verify",
+          "found a member of that name, expected token_ids, seed, system_fingerprint, settings_fingerprint or verify",
           "unsupported_parameter"));
-  const JsonCursor fingerprint = given["system_fingerprint"];
-  OCTAVO_TRY(const std::string_view found, to_api_result(fingerprint.needed_string()));
-  const std::string& expected = reader.context.model.fingerprint;
-  if (found != expected) return std::unexpected(fingerprint_differs(fingerprint, found, expected));
+  OCTAVO_TRY_VOID(check_fingerprints(given, reader.context.model));
   OCTAVO_TRY(reader.request.settings.sampling.seed, read_seed(given["seed"]));
   reader.request.is_seeded = true;
   Resumption resumption;
@@ -67,7 +79,8 @@ void take_resumption(FieldReader& reader, const ApiField& field) {
 constexpr ApiField kRows[] = {
     field::object("resume_from", "",
                   "an answer that broke off goes on: `{\"token_ids\": [...], \"seed\": ..., \"system_fingerprint\": "
-                  "...}`, which its first events told, beside the same request; `\"verify\": true` draws the given "
+                  "..., \"settings_fingerprint\": ...}`, which its first events told, beside the same request; "
+                  "`\"verify\": true` draws the given "
                   "tokens again and compares",
                   take_resumption),
 };

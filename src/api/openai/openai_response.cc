@@ -96,6 +96,7 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, std::shared_p
   json.fields("id", id, "object", object, "created", created, "model", model.id, "system_fingerprint",
               model.fingerprint);
   if (call.seed) json.fields("seed", *call.seed);
+  if (call.return_token_ids && !model.settings.empty()) json.fields("settings_fingerprint", model.settings);
   json.key("choices").begin_array();
 
   state_->answers.resize(call.prompts.size() * to_size(call.n));

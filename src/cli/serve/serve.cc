@@ -89,6 +89,9 @@ Result<std::vector<server::ModelEntry>> offered_models(ServeOptions& options, Co
   server::ServerOptions& server = options.server;
   EngineOptions& engine = server.engine;
   OCTAVO_TRY(const bool is_one, is_one_model(options.models, context));
+  OCTAVO_TRY_VOID(complete_kv_events(engine.kv_events, options.events, server.listen,
+                                     options.models.names.empty() ? std::string() : options.models.names.front(),
+                                     is_one));
   server.models.clients_unload = !is_one || server.models.idle_unload.count() > 0;
   if (!engine.repack && !is_one)
     return fail(

@@ -12,6 +12,7 @@
 #include "cli/options/config_file.h"
 #include "cli/options/options.h"
 #include "cli/serve/model_sections.h"
+#include "cli/serve/serve_events.h"
 #include "cli/serve/serve_pictures.h"
 #include "cli/serve/serve_pull.h"
 #include "cli/terminal/parse.h"
@@ -56,7 +57,8 @@ std::string message_of(const Result<T>& result) {
   return result ? std::string() : result.error().message;
 }
 
-void add_network_options(Command& command, server::ListenOptions& listen, server::AccessOptions& access) {
+void add_network_options(Command& command, server::ListenOptions& listen, server::AccessOptions& access,
+                         server::MetricsNames& names) {
   command.group("Network");
   command.add_option("--host", listen.host, "Address to listen at; default: 127.0.0.1, this machine alone")
       ->check(refuse_empty)
@@ -94,6 +96,12 @@ void add_network_options(Command& command, server::ListenOptions& listen, server
       ->type_name("NAME");
   add_parsed(command, "--metrics-listen", "ADDRESS:PORT", parse_listen_address, store_in(listen.metrics),
              "Serve /metrics here, without a key, and not beside the rest; default: beside the rest");
+  add_choice(command, "--metrics-names", "WHOSE",
+             std::vector<std::pair<std::string, server::MetricsNames>>{{"octavo", server::MetricsNames::kOctavo},
+                                                                       {"vllm", server::MetricsNames::kVllm},
+                                                                       {"both", server::MetricsNames::kBoth}},
+             store_in(names), "Of the metrics that vLLM has too: octavo (default), vllm, or both")
+      ->of_servers();
   add_parsed(
       command, "--trusted-proxy", "NETWORK", [](const std::string& text) { return Network::parse(text); },
       [&listen](const Network& network) { listen.proxies.add(network); },
@@ -233,6 +241,9 @@ void add_operation_options(Command& command, ServeOptions& options, Context& con
   add_seconds(command, "--keepalive-interval", server.answers.keepalive_interval,
               "A stream that waits says so this often; default 5; 0: never")
       ->of_servers();
+  add_seconds(command, "--drain-delay", server.drain_delay,
+              "On SIGTERM: /ready fails, and everything is served for so long before the drain; default 0")
+      ->of_servers();
   add_seconds(command, "--drain-timeout", server.drain_timeout,
               "On SIGTERM, for requests that run; what is fetched or loaded is stopped at once; default 30")
       ->of_servers();
@@ -257,7 +268,7 @@ void add_operation_options(Command& command, ServeOptions& options, Context& con
 void add_serve_options(Command& command, ServeOptions& options, Context& context) {
   add_models_options(command, options.models, options.server.models.memory_bytes, context);
   server::ServerOptions& server = options.server;
-  add_network_options(command, server.listen, server.access);
+  add_network_options(command, server.listen, server.access, server.metrics_names);
   add_operation_options(command, options, context);
   add_scheduling_options(command, server.engine, server.requests);
   add_vector_options(command, server);
@@ -265,6 +276,7 @@ void add_serve_options(Command& command, ServeOptions& options, Context& context
   add_sampling_options(command, options.models.sampling, "1");
   add_draft_options(command, server.engine);
   add_kv_store_options(command, server.engine.kv_store, context);
+  add_kv_events_options(command, server.engine.kv_events, options.events);
   add_picture_options(command, server.engine);
   add_picture_source_options(command, server, context);
   const Option* body_size = command.find_option("--max-body-size");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cli/options/command_line.h"
+#include "cli/serve/serve_events.h"
 #include "cli/serve/serve_models.h"
 #include "cli/terminal/context.h"
 #include "server/server_options.h"
@@ -14,6 +15,7 @@ namespace octavo::cli {
 struct ServeOptions {
   server::ServerOptions server;
   ModelsOptions models;
+  EventsFlags events = {};
   bool has_body_size = false;  // --max-body-size is given
 };
 

@@ -134,7 +134,7 @@ struct ActiveRequest {
   int max_drafts = kMaxDraftTokens;      // the most tokens that a choice drafts for a step
   std::vector<TokenId> prediction = {};  // a text that the answers may follow
   std::optional<TokenId> last_token;     // the prompt's last token, if the tokenizer knows it
-  std::string cache_domain, owner;
+  std::string cache_domain, owner, flow;
   RequestCallbacks callbacks;
   PooledRows vector;
   Choice::Clock::time_point submitted;

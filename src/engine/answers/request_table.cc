@@ -30,6 +30,7 @@ bool RequestTable::add(std::unique_ptr<ActiveRequest>& request) {
     active.prompt.kv = kv_.create_sequence(active.prompt.num_tokens());
     active.is_reading = true;
     kv_.set_owner(active.prompt.kv, active.owner);
+    if (active.prompt.params.hides_blocks) kv_.hide(active.prompt.kv);
     if (has_deadline) deadlines_.emplace(*active.deadline, active.id);
     const auto place = requests_.try_emplace(active.id).first;
     scheduler_.add(active.prompt);
@@ -69,6 +70,7 @@ bool RequestTable::make_choices(ActiveRequest& request, int count) {
       choice->sequence.kv = kv_.create_sequence(num_tokens);
       choice->active = true;
       kv_.set_owner(choice->sequence.kv, request.owner);
+      if (request.prompt.params.hides_blocks) kv_.hide(choice->sequence.kv);
     }
   } catch (const std::bad_alloc&) {
     for (std::unique_ptr<Choice>& choice : made) {

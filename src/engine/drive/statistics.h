@@ -33,6 +33,9 @@ class Statistics {
   using Clock = std::chrono::steady_clock;
   static constexpr auto kMaxAge = std::chrono::milliseconds(20);
 
+  PromptQueue prompts() const;
+  double prompt_token_s() const;
+
   const Scheduler& scheduler_;
   const KvCacheManager& kv_;
   EngineStats counts_;

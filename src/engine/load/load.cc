@@ -87,6 +87,7 @@ ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const Ru
           .mapped_weight_bytes = runner.mapped_weight_bytes,
           .weight_bytes_per_token = runner.weight_bytes_per_token,
           .kv_bytes_per_token = runner.room.layout.bytes_per_token(),
+          .block_size = runner.room.layout.block_size,
           .kv_arena_bytes = runner.room.bytes(),
           .kv_memory_bytes = runner.kv_memory_bytes,
           .device = runner.device,
@@ -260,6 +261,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(parts.resources, resources_for(options));
   parts.prefix_cache = options.prefix_cache;
   parts.kv_store = options.kv_store;
+  parts.kv_events = options.kv_events;
   parts.profile = options.profile;
   parts.limits = {.max_step_tokens = options.max_step_tokens,
                   .max_sequences = options.max_sequences,

@@ -7,12 +7,18 @@
 // owners. Everything in the scheduler goes by rank, so places to run, memory and the order of admission are shared in
 // the same way.
 //
+// The flows of an owner share its places by the same rule: they say in which order its sequences count. So an owner
+// gets no more by having more flows; none is suspended for another.
+//
 // Owned by the scheduler; only the thread that drives the engine may call it.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -36,11 +42,24 @@ class OwnerRanks {
   Result<void> check_integrity(std::size_t num_sequences) const;
 
  private:
-  void insert(Sequence& sequence);
-  static std::int64_t virtual_arrival(const Sequence& sequence, std::int64_t step);
+  using Counts = std::map<std::string, OwnerCounts, std::less<>>;
+  struct Owner {
+    OwnerCounts counts = {};
+    OwnerCounts unnamed = {};  // of the flow without a name
+    Counts flows = {};
+  };
 
-  std::map<std::string, OwnerCounts, std::less<>> owners_;
+  void insert(Sequence& sequence);
+  static OwnerCounts& flow_of(Owner& owner, std::string_view name);
+  static void begin_count(OwnerCounts& counts);
+  static std::int64_t arrival_after(const Sequence& sequence, const OwnerCounts& counts,
+                                    std::optional<std::int64_t> before, std::int64_t step);
+  const std::vector<Sequence*>& in_order(std::int64_t step);
+
+  std::map<std::string, Owner, std::less<>> owners_;
+  std::size_t num_in_flows_ = 0;      // sequences whose flow has a name
   std::vector<Sequence*> sequences_;  // in order of their own ranks, best first
+  std::vector<Sequence*> by_flows_;   // scratch of in_order()
   bool changed_ = false;              // a sequence came or went since the last update_ranks()
 };
 

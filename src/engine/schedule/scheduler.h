@@ -106,6 +106,7 @@ class Scheduler {
   /// Null: no time is predicted.
   const CostModel* cost() const { return cost_; }
   std::span<Sequence* const> running() const { return queues_.running(); }
+  std::span<Sequence* const> waiting() const { return queues_.waiting(); }
   int num_waiting() const { return static_cast<int>(queues_.waiting().size()); }
   int num_running() const { return static_cast<int>(queues_.running().size()); }
   const SchedulerCounts& counts() const { return counts_; }

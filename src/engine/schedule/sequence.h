@@ -10,6 +10,7 @@
 #include <compare>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,8 @@ struct SequenceParams {
   int priority = 0;  // a higher one goes earlier
   std::string_view cache_domain = {};
   std::string_view owner = {};
+  std::string_view flow = {};
+  bool hides_blocks = false;  // nobody outside is told of its blocks
   int prompt_tokens = 0;
   int generation_prompt_tokens = 1;  // at the end of the prompt; the next turn of a conversation may have others there
   int max_cached = 0;                // the most tokens that will ever be in the cache at once
@@ -70,10 +73,13 @@ struct SequencePending {
 struct SchedulerNotes {
   // The notes about its rank.
   OwnerCounts* counts_of_owner = nullptr;  // kept by OwnerRanks; set when the sequence is added
-  Rank own_rank = {};                      // the rank if its owner had no other; set when the sequence is added
-  Rank rank = {};                          // changes between steps, when others come or go
-  bool is_ranked = false;                  // `rank` is set
-  int choices_ranked = 0;                  // the choices that it had when its rank was set
+  OwnerCounts* counts_of_flow = nullptr;   // the same
+  std::optional<std::int64_t> flow_arrival =
+      {};                  // the virtual arrival that its flow gives it; none: it has not counted
+  Rank own_rank = {};      // the rank if its owner had no other; set when the sequence is added
+  Rank rank = {};          // changes between steps, when others come or go
+  bool is_ranked = false;  // `rank` is set
+  int choices_ranked = 0;  // the choices that it had when its rank was set
   // The notes since it was admitted.
   bool was_admitted = false;            // it has run once
   bool was_looked_for = false;          // the store was searched for what follows the part in memory

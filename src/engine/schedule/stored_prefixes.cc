@@ -20,6 +20,7 @@ class ScopedSequence {
  public:
   ScopedSequence(KvCacheManager& kv, const Sequence& of) : kv_(kv), id_(kv.create_sequence(of.num_tokens())) {
     kv.set_owner(id_, of.params.owner);
+    if (of.params.hides_blocks) kv.hide(id_);
   }
   ~ScopedSequence() {
     if (is_held_) kv_.drop(id_);
