@@ -15,8 +15,8 @@ import sys
 HEAD = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 LINE = re.compile(r"^\s+[0-9a-f]+:\s+(?:notrack |bnd )*(\w+)\s*(.*)$")
 TARGET = re.compile(r"<(.*)>")
-PRODUCTS = {"tdpbssd", "tdpbsud", "tdpbf16ps"}
-TILES = PRODUCTS | {"tileloadd", "tileloaddt1", "tilestored", "tilezero", "tdpbusd", "tdpbuud"}
+PRODUCTS = {"tdpbssd", "tdpbf16ps"}
+TILES = PRODUCTS | {"tileloadd", "tileloaddt1", "tilestored", "tilezero", "tdpbsud", "tdpbusd", "tdpbuud"}
 
 
 def functions(listing):

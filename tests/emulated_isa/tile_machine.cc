@@ -13,12 +13,9 @@ namespace {
 /// The offsets of a configuration's fields (Intel, Software Developer's Manual, LDTILECFG).
 constexpr int kBytesOfRows = 16, kRows = 48, kReserved = 2;
 
-std::int32_t sum_of_four(const std::uint8_t* a, const std::uint8_t* b, TileSigns signs) {
-  const auto value = [](std::uint8_t byte, bool is_signed) {
-    return is_signed ? static_cast<std::int32_t>(static_cast<std::int8_t>(byte)) : static_cast<std::int32_t>(byte);
-  };
+std::int32_t sum_of_four(const std::uint8_t* a, const std::uint8_t* b) {
   std::int32_t sum = 0;
-  for (int i = 0; i < 4; ++i) sum += value(a[i], signs != TileSigns::kOfB) * value(b[i], signs != TileSigns::kOfA);
+  for (int i = 0; i < 4; ++i) sum += static_cast<std::int8_t>(a[i]) * static_cast<std::int8_t>(b[i]);
   return sum;
 }
 
@@ -106,7 +103,7 @@ TileMachine::Operands TileMachine::operands(int c, int a, int b) {
   return {out, left, right};
 }
 
-void TileMachine::dot(int c, int a, int b, TileSigns signs) {
+void TileMachine::dot(int c, int a, int b) {
   const auto [out, left, right] = operands(c, a, b);
   if (out == nullptr) return;
   for (int m = 0; m < out->rows; ++m)
@@ -116,7 +113,7 @@ void TileMachine::dot(int c, int a, int b, TileSigns signs) {
         std::uint32_t sum = 0;
         std::memcpy(&sum, at, 4);
         sum += static_cast<std::uint32_t>(sum_of_four(&left->data[static_cast<std::size_t>(m * 64 + k * 4)],
-                                                      &right->data[static_cast<std::size_t>(k * 64 + n * 4)], signs));
+                                                      &right->data[static_cast<std::size_t>(k * 64 + n * 4)]));
         std::memcpy(at, &sum, 4);
       }
 }

@@ -22,7 +22,7 @@ class TileMachine {
   void load(int tile, const void* from, std::int64_t stride);
   void store(int tile, void* to, std::int64_t stride);
   /// Adds to tile c the products of a and b.
-  void dot(int c, int a, int b, TileSigns signs);
+  void dot(int c, int a, int b);
   /// Adds to the floats of tile c the products of a and b, which hold bf16, in the order of the processor.
   void dot_bf16(int c, int a, int b);
 

@@ -4,7 +4,6 @@
 #include "emulated_isa/tile_product.h"
 
 extern "C" void octavo_tile_product(const octavo::TileProductCase& product, std::int32_t* sums) {
-  using octavo::tile_dot_signed_signed, octavo::tile_dot_signed_unsigned, octavo::tile_dot_unsigned_signed;
   octavo::TileConfig config;
   const int columns = product.columns;
   for (int t = 0; t < 3; ++t) config.rows[t] = static_cast<std::uint8_t>(t == 2 ? product.bytes / 4 : product.rows);
@@ -15,12 +14,8 @@ extern "C" void octavo_tile_product(const octavo::TileProductCase& product, std:
   octavo::tile_load<2>(product.b, 4 * columns);
   if (product.is_bf16) {
     octavo::tile_dot_bf16<0, 1, 2>();
-  } else if (product.signs == octavo::TileSigns::kBoth) {
-    tile_dot_signed_signed<0, 1, 2>();
-  } else if (product.signs == octavo::TileSigns::kOfA) {
-    tile_dot_signed_unsigned<0, 1, 2>();
   } else {
-    tile_dot_unsigned_signed<0, 1, 2>();
+    octavo::tile_dot<0, 1, 2>();
   }
   octavo::tile_store<0>(sums, 4 * columns);
   octavo::tiles_release();

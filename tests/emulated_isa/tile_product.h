@@ -5,12 +5,8 @@
 
 namespace octavo {
 
-/// Whose bytes a product takes as signed.
-enum class TileSigns : std::uint8_t { kBoth, kOfA, kOfB };
-
-/// A product of bytes, or of bf16 where `is_bf16`.
+/// A product of signed bytes, or of bf16 where `is_bf16`.
 struct TileProductCase {
-  TileSigns signs;
   int rows, bytes, columns;  // of A: rows and bytes of a row; 32-bit columns of B and of the sums
   const std::uint8_t* a;     // [rows][bytes]
   const std::uint8_t* b;     // [bytes / 4][columns][4]

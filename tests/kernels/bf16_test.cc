@@ -72,13 +72,7 @@ TEST(TilesOfBf16, ProductsHaveTheBitsOfAProcessors) {
     for (const auto product : products) {
       std::vector<std::int32_t> sums(v.before.size());
       std::memcpy(sums.data(), v.before.data(), 4 * sums.size());
-      product({.signs = TileSigns::kBoth,
-               .rows = v.rows,
-               .bytes = v.bytes,
-               .columns = 16,
-               .a = v.a.data(),
-               .b = v.b.data(),
-               .is_bf16 = true},
+      product({.rows = v.rows, .bytes = v.bytes, .columns = 16, .a = v.a.data(), .b = v.b.data(), .is_bf16 = true},
               sums.data());
       for (std::size_t i = 0; i < sums.size(); ++i)
         EXPECT_TRUE(is_same(std::bit_cast<float>(sums[i]), v.after[i])) << i;

@@ -7,7 +7,7 @@ GOOD = """
 0000000000000000 <product>:
    0:\tldtilecfg 0x0(%rip)
    8:\ttileloadd (%rax,%rcx,1),%tmm2
-   e:\ttdpbsud %tmm3,%tmm2,%tmm0
+   e:\ttdpbssd %tmm3,%tmm2,%tmm0
   13:\tjne    8 <product+0x8>
   18:\ttilerelease
   1d:\tret
@@ -33,10 +33,10 @@ class TileCode(unittest.TestCase):
 
     def test_products_of_bytes_and_of_bf16_are_products(self):
         for product in ("tdpbssd", "tdpbf16ps"):
-            self.assertEqual(self.problems("tdpbsud", product), [])
+            self.assertEqual(self.problems("tdpbssd", product), [])
 
     def test_a_unit_without_products_is_a_fault(self):
-        self.assertIn("found no product", self.problems("tdpbsud %tmm3,%tmm2,%tmm0", "nop")[0])
+        self.assertIn("found no product", self.problems("tdpbssd %tmm3,%tmm2,%tmm0", "nop")[0])
 
 
 if __name__ == "__main__":

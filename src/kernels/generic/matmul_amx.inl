@@ -227,7 +227,7 @@ struct TilePipeline {
       if constexpr (!Direct) ++next.quads;
     }
     tile_zero<kResult>();
-    tile_dot_signed_signed<kResult, kOfRows, kOfWeights>();
+    tile_dot<kResult, kOfRows, kOfWeights>();
     if (stores)
       tile_store<1 - kResult>(memory.results[(Part == 0 ? number - 1 : number) % kRing][kBefore],
                               kPanelRows * sizeof(int32_t));
@@ -483,7 +483,7 @@ int64_t probe_tiles(int64_t rounds, const int8_t* operands, int32_t* result) {
       tile_load<C>(sums, kTileRowBytes);
     });
     for (int64_t r = 0; r < rounds; ++r)
-      for_constants<kProbeTiles>([&]<int C>() __attribute__((always_inline)) { tile_dot_signed_signed<C, kA, kB>(); });
+      for_constants<kProbeTiles>([&]<int C>() __attribute__((always_inline)) { tile_dot<C, kA, kB>(); });
     *result = 0;
     for_constants<kProbeTiles>([&]<int C>() __attribute__((always_inline)) {
       tile_store<C>(sums, kTileRowBytes);

@@ -34,23 +34,11 @@ OCTAVO_TILE_NAME void tile_store(void* p, int64_t stride) {
   asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(p), "r"(stride), "i"(T) : "memory");
 }
 
-// C[m][n] += the sum over k of A[m][k] B[k][n], four bytes k to a 32-bit element of A and B. The assembler's order of
-// the operands is B, A, C.
-
-/// Bytes of both are signed.
+/// C[m][n] += the sum over k of A[m][k] B[k][n], four signed bytes k to a 32-bit element of A and B. The assembler's
+/// order of the operands is B, A, C.
 template <int C, int A, int B>
-OCTAVO_TILE_NAME void tile_dot_signed_signed() {
+OCTAVO_TILE_NAME void tile_dot() {
   asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
-}
-/// Bytes of A are signed, those of B are not.
-template <int C, int A, int B>
-OCTAVO_TILE_NAME void tile_dot_signed_unsigned() {
-  asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
-}
-/// Bytes of B are signed, those of A are not.
-template <int C, int A, int B>
-OCTAVO_TILE_NAME void tile_dot_unsigned_signed() {
-  asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
 }
 
 /// Floats C[m][n], two bf16 to a 32-bit element of A and B, as the processor adds them up: sums of the even and of the

@@ -27,16 +27,8 @@ inline void tile_store(void* p, int64_t stride) {
   TileMachine::of_thread().store(T, p, stride);
 }
 template <int C, int A, int B>
-inline void tile_dot_signed_signed() {
-  TileMachine::of_thread().dot(C, A, B, TileSigns::kBoth);
-}
-template <int C, int A, int B>
-inline void tile_dot_signed_unsigned() {
-  TileMachine::of_thread().dot(C, A, B, TileSigns::kOfA);
-}
-template <int C, int A, int B>
-inline void tile_dot_unsigned_signed() {
-  TileMachine::of_thread().dot(C, A, B, TileSigns::kOfB);
+inline void tile_dot() {
+  TileMachine::of_thread().dot(C, A, B);
 }
 template <int C, int A, int B>
 inline void tile_dot_bf16() {
