@@ -41,10 +41,10 @@ TEST(MambaMixer, KnowsWhatItReads) {
   const WeightMatrix floats{.type = DType::kBF16},
       quantized{.type = DType::kQ8_0, .activations = ActivationForm::kInt8Blocks};
   MambaWeights w{.gate = floats, .input = floats, .step = floats, .output = quantized};
-  EXPECT_FALSE(MambaMixer::reads_int8(w));
+  EXPECT_FALSE(MambaMixer::forms(w).any());
   for (WeightMatrix* matrix : {&w.gate, &w.input, &w.step}) {
     *matrix = quantized;
-    EXPECT_TRUE(MambaMixer::reads_int8(w));
+    EXPECT_TRUE(MambaMixer::forms(w).int8);
     *matrix = floats;
   }
 }
