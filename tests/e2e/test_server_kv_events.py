@@ -151,7 +151,7 @@ class Events(unittest.TestCase):
         self.assertEqual(usage["prompt_tokens_details"]["cached_tokens"], min(subscriber.chain(tokens), (len(tokens) - 1) // 16 * 16))
 
     def test_it_ends_with_the_true_set_while_blocks_come_and_go(self):
-        server, subscriber = self.serve("--max-context", 1024, memory="1MiB")
+        server, subscriber = self.serve("--max-context", 768, memory="1MiB")
         def ask(i):
             server.complete(f"Story number {i % 30}. " * (20 + i), max_tokens=8, ignore_eos=True)
         in_threads(ask, range(60))

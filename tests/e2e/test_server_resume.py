@@ -109,7 +109,7 @@ class Refused(unittest.TestCase):
             for change, status, found in (
                     ({"system_fingerprint": "fp_0"}, 409, "resume_from.system_fingerprint: found \"fp_0\""),
                     ({"settings_fingerprint": "set_0"}, 409, "resume_from.settings_fingerprint: found \"set_0\""),
-                    ({"settings_fingerprint": 7}, 400, "resume_from.settings_fingerprint: found 7"),
+                    ({"settings_fingerprint": 7}, 400, "resume_from.settings_fingerprint: found the number 7"),
                     ({"token_ids": ids * 9}, 400, "expected fewer than the 20 that the answer may have"),
                     ({"token_ids": [*ids, -1]}, 400, f"resume_from.token_ids[{len(ids)}]"),
                     ({"token_ids": "none"}, 400, "resume_from.token_ids: found the string \"none\""),
