@@ -44,8 +44,8 @@ struct ComputeContext {
   AlignedBuffer<float> make_rows(int cols) const { return AlignedBuffer<float>(to_size(max_rows) * to_size(cols)); }
   QuantizedRows make_quantized_rows(int cols) const { return {max_rows, cols, kernels}; }
 
-  /// Calls body(row, worker) for each row, on all threads. One thread has all rows of a row tile: two would write the
-  /// same cache lines.
+  /// Calls body(row, worker) for each row, on all threads. One thread has all rows of an int8 row tile: two would
+  /// write the same cache lines.
   template <class Body>
   void for_rows(int rows, const Body& body) {
     for_pieces(rows, kRowGrain, body);
@@ -70,7 +70,7 @@ struct ComputeContext {
     });
   }
 
-  // How many rows a thread takes at once: as many as a row tile may have.
+  // How many rows a thread takes at once: as many as an int8 row tile may have.
   static constexpr std::size_t kRowGrain = 8;
 };
 
