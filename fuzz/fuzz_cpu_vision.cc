@@ -23,14 +23,28 @@ using octavo::test::TinyTower;
 constexpr std::size_t kHeadBytes = 3500;       // about: keys, and the directory of tensors
 constexpr std::size_t kMostFloats = 1U << 20;  // of a picture's vectors; keys may ask for far more
 
+/// A small encoder of a family.
+TinyTower small(const char* family, int grid) {
+  TinyTower tower{.layers = 1, .width = 32, .heads = 2, .ffn = 32, .patch = 2, .grid = grid, .text = 16};
+  tower.family = family;
+  tower.clamps = tower.standardizes = tower.norms_joined = true;
+  tower.edge = 8;
+  tower.hidden = 24;
+  return tower;
+}
+
 const std::string& bytes_of_tower(std::size_t index) {
-  static const std::array<std::string, 4> kTowers = {
+  static const std::array<std::string, 8> kTowers = {
       TinyTower{.layers = 1, .width = 32, .heads = 2, .ffn = 32, .patch = 2, .grid = 3, .text = 16}.bytes(),
       TinyTower{.layers = 1, .width = 32, .heads = 2, .ffn = 64, .patch = 2, .grid = 3, .type = octavo::DType::kQ8_0}
           .bytes(),
       TinyTower{.layers = 2, .width = 24, .heads = 2, .ffn = 20, .patch = 2, .grid = 3, .text = 20, .deepstack = {0}}
           .bytes(),
-      TinyTower{.layers = 1, .width = 32, .heads = 2, .ffn = 32, .patch = 2, .grid = 3, .fused = false}.bytes()};
+      TinyTower{.layers = 1, .width = 32, .heads = 2, .ffn = 32, .patch = 2, .grid = 3, .fused = false}.bytes(),
+      small("gemma4v", 20).bytes(),
+      small("idefics3", 2).bytes(),
+      small("lfm2", 3).bytes(),
+      small("pixtral", 1).bytes()};
   return kTowers[index % kTowers.size()];
 }
 
@@ -42,6 +56,7 @@ void encode(octavo::VisionTower& tower, octavo::ThreadPool& pool) {
   if (tower.num_floats(picture.size) > kMostFloats) return;
   std::vector<float> out(tower.num_floats(picture.size));
   const auto encoding = tower.begin(picture, out);
+  if (!encoding && tower.config().places == octavo::LearnedPlaces::kTables) return;  // which may be too short
   if (!encoding) std::abort();
   while (!(*encoding)->is_done()) {
     const octavo::ThreadPool::Step step(pool);

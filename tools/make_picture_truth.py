@@ -57,6 +57,69 @@ def smart_resize(height, width, factor, min_pixels, max_pixels):
     return new_height, new_width
 
 
+def gemma4_resize(height, width, side, most):
+    """The formula of Gemma4ImageProcessor for a budget of tokens; its sides of tokens have `side` pixels."""
+    factor = math.sqrt(most * side * side / (height * width))
+    new_height = math.floor(factor * height / side) * side
+    new_width = math.floor(factor * width / side) * side
+    if new_height == 0:
+        new_height, new_width = side, min(math.floor(width / height) * side, most * side)
+    elif new_width == 0:
+        new_height, new_width = min(math.floor(height / width) * side, most * side), side
+    return new_height, new_width
+
+
+def smolvlm_resize(height, width, longest, tile):
+    """The formulas of SmolVLMImageProcessor: both sizes, and the tiles."""
+    aspect = width / height
+    if width >= height:
+        width, height = longest, int(longest / aspect)
+        height += height % 2
+    else:
+        width, height = int(longest * aspect), longest
+        width += width % 2
+    first = max(height, 1), max(width, 1)
+    height, width = first
+    aspect = width / height
+    if width >= height:
+        width = math.ceil(width / tile) * tile
+        height = math.ceil(int(width / aspect) / tile) * tile
+    else:
+        height = math.ceil(height / tile) * tile
+        width = math.ceil(int(height * aspect) / tile) * tile
+    return first, (height, width), height * width // tile ** 2
+
+
+def lfm2_sizes(height, width):
+    """The formulas of Lfm2VlImageProcessor: the size of the tiles together, if there are any, and that of the overview."""
+    unit, most = 32, 256 * 1024
+    new = [max(unit, round(side / unit) * unit) for side in (height, width)]
+    if new[0] * new[1] > most:
+        beta = math.sqrt(height * width / most)
+        new = [max(unit, math.floor(side / beta / unit) * unit) for side in (height, width)]
+    elif new[0] * new[1] < most // 4:
+        beta = math.sqrt(most // 4 / (height * width))
+        new = [math.ceil(side * beta / unit) * unit for side in (height, width)]
+    large = [max(16, round(side / unit) * unit) for side in (height, width)]
+    if large[0] * large[1] <= most * 2:
+        return None, new
+    best, difference = (1, 1), float("inf")
+    for count in range(2, 11):
+        for columns in (n for n in range(1, count + 1) if count % n == 0):
+            ratio = abs(width / height - columns / (count // columns))
+            if ratio < difference or (ratio == difference and width * height > 0.5 * 512 * 512 * count):
+                best, difference = (count // columns, columns), ratio
+    return [512 * n for n in best], new
+
+
+def pixtral_resize(height, width, longest, unit):
+    """The formula of PixtralImageProcessor; a side has at least a token."""
+    ratio = max(height / longest, width / longest)
+    if ratio > 1:
+        height, width = math.floor(height / ratio), math.floor(width / ratio)
+    return [max((side - 1) // unit + 1, 1) * unit for side in (height, width)]
+
+
 def random_size(random):
     """Sides of any order of magnitude, a third of them halves of a token's side, at most 200 to 1."""
     while True:
@@ -68,13 +131,34 @@ def random_size(random):
             return sides
 
 
-def sizes_of(least, most):
-    """Digest of the sizes of qwen3vl_merger for a range of tokens."""
+def tiles_of_smolvlm(height, width, *_):
+    first, second, tiles = smolvlm_resize(height, width, 2048, 512)
+    return [*first[::-1], *second[::-1], 512, 512, *([64 * (tiles + 1)] if tiles > 1 else [])]
+
+
+def tiles_of_lfm2(height, width, *_):
+    tiles, overview = lfm2_sizes(height, width)
+    tokens = overview[0] * overview[1] // 1024
+    return [*(tiles[::-1] if tiles else []), *overview[::-1], *([tokens + tiles[0] * tiles[1] // 1024] if tiles else [])]
+
+
+# What a family makes of a height, a width and a range of tokens; widths come first.
+SIZES = {"qwen3vl_merger": lambda height, width, least, most: smart_resize(height, width, 32, least * 1024,
+                                                                           most * 1024)[::-1],
+         "gemma4v": lambda height, width, _, most: gemma4_resize(height, width, 48, most)[::-1],
+         "idefics3": tiles_of_smolvlm, "lfm2": tiles_of_lfm2,
+         "pixtral": lambda height, width, *_: pixtral_resize(height, width, 1540, 28)[::-1]}
+RANGES = {"qwen3vl_merger": ((64, 16384), (8, 4096), (64, 1280), (1, 1)),
+          "gemma4v": ((1, 70), (1, 140), (1, 280), (1, 560), (1, 1120)), "idefics3": ((1, 4096),),
+          "lfm2": ((64, 2816),), "pixtral": ((1, 4096),)}
+
+
+def sizes_of(family, least, most):
+    """Digest of a family's sizes for a range of tokens."""
     random, value = Random(1), digest(b"")
     for _ in range(NUM_SIZES):
         width, height = random_size(random)
-        new_height, new_width = smart_resize(height, width, 32, least * 1024, most * 1024)
-        value = digest(np.array([new_width, new_height], "<i4").tobytes(), value)
+        value = digest(np.array(SIZES[family](height, width, least, most), "<i4").tobytes(), value)
     return value
 
 
@@ -91,8 +175,8 @@ def main():
     if int(PIL.__version__.split(".")[0]) > 12:
         parser.error(f"needs Pillow 12 or older, found {PIL.__version__}")
     args.folder.mkdir(parents=True, exist_ok=True)
-    rows = [f"qwen3vl_merger\t{least}\t{most}\t{sizes_of(least, most):016x}"
-            for least, most in ((64, 16384), (8, 4096), (64, 1280), (1, 1))]
+    rows = [f"{family}\t{least}\t{most}\t{sizes_of(family, least, most):016x}"
+            for family, ranges in RANGES.items() for least, most in ranges]
     (args.folder / "sizes.tsv").write_text("\n".join(rows) + "\n")
     rows = []
     for width, height, to_width, to_height in RESIZES:

@@ -514,17 +514,21 @@ def write_folder(model, folder, dtype="F32", files=1, old_form=False, other_part
     if other_parts:
         tied = config.pop("tie_word_embeddings")
         config = {"architectures": [other_parts], "tie_word_embeddings": tied, "text_config": config}
-        prefix = "language_model.model." if old_form else "model.language_model."
+        prefix = "language_model.model." if old_form else getattr(tower and tiny_tower.family_of(tower), "LANGUAGE",
+                                                                  "model.language_model.")
         tensors = {name.replace("model.", prefix, 1) if name.startswith("model.") else name: data
                    for name, data in tensors.items()}
-        tensors["model.vision_tower.patch.weight"] = ("F32", (1,), b"1234")
+        tensors["model.other_tower.patch.weight"] = ("F32", (1,), b"1234")
     if tower:
+        family = tiny_tower.family_of(tower)
         config["vision_config"] = tiny_tower.vision_settings(tower)
-        prefix = "visual." if old_form else "model.visual."
-        tensors |= {prefix + name: (dtype, data.shape, encoded(data, dtype))
-                    for name, data in tiny_tower.original_tensors(tower).items()}
+        config |= family.whole_settings(tower)
+        prefix = family.PREFIXES[-1 if old_form else 0]
+        of_tower = {prefix + name: data for name, data in tiny_tower.original_tensors(tower).items()}
+        tensors |= {name: (dtype, data.shape, encoded(data, dtype))
+                    for name, data in (of_tower | tiny_tower.other_tensors(tower)).items()}
         (folder / "preprocessor_config.json").write_text(json.dumps(
-            {"image_mean": [0.5] * 3, "image_std": [0.5] * 3, "size": {"shortest_edge": 1024, "longest_edge": 2**24}}))
+            {"image_mean": family.MEAN, "image_std": family.DEVIATION, **family.processing(tower)}))
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     if files == 1:
         write_safetensors(folder / "model.safetensors", tensors)

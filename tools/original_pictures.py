@@ -15,23 +15,64 @@ from typing import NamedTuple
 
 import numpy as np
 
+import original_logits
 import original_names
 import synth_model
 import tiny_tower
 from gguf_file import GgufFile
 
 WORDS = 2000  # of the vocabulary, and its control tokens
-GRIDS = ((4, 6), (8, 4))  # patches of the two pictures, rows first
-TEXTS = ("A", "B", "C")  # before, between and behind them
+TEXTS = ("A", "B", "C")  # before, between and behind the pictures
 STEPS, TOP = 6, 40
+TYPED = ("qwen3vl_merger", "gemma4v")  # whose models ask which tokens are rows
+
+
+def around(begin, end):
+    """The tokens of a picture between two marks."""
+    return lambda shape, grid, row: [begin, *grid[0] * grid[1] // shape.merge ** 2 * [row], end]
+
+
+def in_tiles(shape, grid, row):
+    """The tokens of SmolVLM's tiles, row by row, and of the overview."""
+    fake, rows = "<fake_token_around_image>", (shape.grid // shape.merge) ** 2 * [row]
+    tokens = []
+    for y in range(grid[0] // shape.grid):
+        tokens += ["Ċ"] if y else []
+        for x in range(grid[1] // shape.grid):
+            tokens += [fake, f"<row_{y + 1}_col_{x + 1}>", *rows]
+    return [*tokens, "ĊĊ", fake, "<global-img>", *rows, fake]
+
+
+def in_large_tiles(shape, grid, row):
+    """The tokens of LFM2-VL's pictures: one of three tiles has an overview of 9 x 27 tokens, another is whole."""
+    count = grid[0] * grid[1] // shape.merge ** 2
+    parts = count * [row]
+    if count == 3 * 256:
+        parts = [token for column in (1, 2, 3) for token in (f"<|img_row_1_col_{column}|>", *256 * [row])]
+        parts += ["<|img_thumbnail|>", *9 * 27 * [row]]
+    return ["<|image_start|>", *parts, "<|image_end|>"]
+
+
+def in_rows(shape, grid, row):
+    """The tokens of Pixtral's rows, each with its end."""
+    tokens = []
+    for _ in range(grid[0] // shape.merge):
+        tokens += [*grid[1] // shape.merge * [row], "[IMG_BREAK]"]
+    return [*tokens[:-1], "[IMG_END]"]
 
 
 class Case(NamedTuple):
     model: str
     config: str
     text_config: str
-    vision_config: str
     text_settings: dict
+    row: str  # the token that stands for a row
+    tokens: object  # of a picture, texts: (shape of the encoder, grid, row) -> list
+    settings: object  # of the whole, by the ids of tokens
+    tower: str = "model.visual."  # in front of the names of the encoder's weights
+    grids: tuple = ((4, 6), (8, 4))  # patches of the two pictures, rows first
+    language: str = "model.language_model."  # in front of the names of the text model's weights
+    options: dict = {}  # of the text model (synth_model.write_model)
 
 
 def rope(theta, sections, **more):
@@ -39,12 +80,40 @@ def rope(theta, sections, **more):
                                 "mrope_interleaved": True, **more}}
 
 
+def qwen_settings(ids):
+    return {"image_token_id": ids["<|image_pad|>"], "video_token_id": ids["<|video_pad|>"],
+            "vision_start_token_id": ids["<|vision_start|>"], "vision_end_token_id": ids["<|vision_end|>"]}
+
+
+def gemma4_settings(ids):
+    return {"image_token_id": ids["<|image|>"], "video_token_id": None, "audio_token_id": None, "audio_config": None,
+            "boi_token_id": ids["<|image>"], "eoi_token_id": ids["<image|>"]}
+
+
+def image_settings(token):
+    return lambda ids: {"image_token_id": ids[token]}
+
+
+QWEN_MARKS = ("<|image_pad|>", around("<|vision_start|>", "<|vision_end|>"))
 CASES = {
-    "tiny-qwen35": Case("Qwen3_5ForConditionalGeneration", "Qwen3_5Config", "Qwen3_5TextConfig", "Qwen3_5VisionConfig", {
+    "tiny-qwen35": Case("Qwen3_5ForConditionalGeneration", "Qwen3_5Config", "Qwen3_5TextConfig", {
         **rope(1e7, [3, 3, 2], partial_rotary_factor=0.25), "linear_num_key_heads": 2, "linear_num_value_heads": 4,
-        "linear_key_head_dim": 64, "linear_value_head_dim": 64, "linear_conv_kernel_dim": 4}),
-    "tiny-qwen3vl": Case("Qwen3VLForConditionalGeneration", "Qwen3VLConfig", "Qwen3VLTextConfig", "Qwen3VLVisionConfig",
-                         rope(1e6, [12, 10, 10])),
+        "linear_key_head_dim": 64, "linear_value_head_dim": 64, "linear_conv_kernel_dim": 4}, *QWEN_MARKS, qwen_settings),
+    "tiny-qwen3vl": Case("Qwen3VLForConditionalGeneration", "Qwen3VLConfig", "Qwen3VLTextConfig",
+                         rope(1e6, [12, 10, 10]), *QWEN_MARKS, qwen_settings),
+    "tiny-gemma4": Case(
+        "Gemma4ForConditionalGeneration", "Gemma4Config", "Gemma4TextConfig",
+        {**original_logits.CASES["gemma4"].settings, "sliding_window": 512, "pad_token_id": 0},
+        "<|image|>", around("<|image>", "<image|>"), gemma4_settings, "model.vision_tower.", ((9, 12), (18, 6))),
+    "tiny-llama": Case(
+        "SmolVLMForConditionalGeneration", "SmolVLMConfig", "LlamaConfig", {}, "<image>", in_tiles,
+        image_settings("<image>"), "model.vision_model.", ((8, 8), (4, 8)), "model.text_model."),
+    "tiny-lfm2": Case(
+        "Lfm2VlForConditionalGeneration", "Lfm2VlConfig", "Lfm2Config", original_logits.CASES["lfm2"].settings, "<image>",
+        in_large_tiles, image_settings("<image>"), "model.vision_tower.", ((32, 96), (16, 16)), options={"window": 0}),
+    "tiny-mistral3": Case(
+        "Mistral3ForConditionalGeneration", "Mistral3Config", "MistralConfig", {"sliding_window": None}, "[IMG]", in_rows,
+        lambda ids: {"image_token_index": ids["[IMG]"]}, "model.vision_tower.", ((6, 10), (8, 4))),
 }
 
 
@@ -52,41 +121,44 @@ def original_model(name, vocab_from):
     """The model with its tower, and the ids of tokens by their texts."""
     import torch
     import transformers
-    import original_towers
     case, dims, tower = CASES[name], synth_model.SHAPES[name], tiny_tower.SEEING[name]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "model.gguf")
-        synth_model.write_model(path, name, vocab_from, ("F32",), words=WORDS, sees=True)
+        synth_model.write_model(path, name, vocab_from, ("F32",), words=WORDS, sees=True, **case.options)
         file = GgufFile(path)
         ids = {text: i for i, text in enumerate(file.fields["tokenizer.ggml.tokens"].contents())}
         weights = original_names.original_weights(file, dims)
-    state = {"model.language_model." + key.removeprefix("model."): np.array(data, np.float32)
+    state = {key if key == "lm_head.weight" else case.language + key.removeprefix("model."): np.array(data, np.float32)
              for key, data in weights.items()}
-    state |= {"model.visual." + key: data.numpy() for key, data in original_towers.make_model(tower).state_dict().items()}
-    text = getattr(transformers, case.text_config)(
-        vocab_size=len(ids), hidden_size=dims.width, num_hidden_layers=dims.layers, num_attention_heads=dims.heads,
-        num_key_value_heads=dims.kv_heads, head_dim=dims.head_dim, intermediate_size=dims.ffn,
-        max_position_embeddings=dims.context, rms_norm_eps=1e-6, tie_word_embeddings=True, pad_token_id=None,
-        bos_token_id=None, eos_token_id=None, **case.text_settings)
+    state |= {case.tower + key: np.array(data) for key, data in tiny_tower.original_tensors(tower).items()}
+    state |= tiny_tower.other_tensors(tower)
+    settings = {"vocab_size": len(ids), "hidden_size": dims.width, "num_hidden_layers": dims.layers,
+                "num_attention_heads": dims.heads, "num_key_value_heads": dims.kv_heads, "head_dim": dims.head_dim,
+                "intermediate_size": dims.ffn, "max_position_embeddings": dims.context, "rms_norm_eps": 1e-6,
+                "rope_parameters": {"rope_type": "default", "rope_theta": dims.rope_base},
+                "tie_word_embeddings": dims.tied, "pad_token_id": None, "bos_token_id": None, "eos_token_id": None,
+                **case.text_settings}
+    if dims.arch == "gemma4":
+        settings["vocab_size_per_layer_input"] = len(ids)
+    text = getattr(transformers, case.text_config)(**settings)
     config = getattr(transformers, case.config)(
-        text_config=text.to_dict(), vision_config=tiny_tower.vision_settings(tower), image_token_id=ids["<|image_pad|>"],
-        video_token_id=ids["<|video_pad|>"], vision_start_token_id=ids["<|vision_start|>"],
-        vision_end_token_id=ids["<|vision_end|>"], tie_word_embeddings=True)
+        text_config=text.to_dict(), vision_config=tiny_tower.vision_settings(tower), tie_word_embeddings=dims.tied,
+        **tiny_tower.family_of(tower).whole_settings(tower), **case.settings(ids))
     config._attn_implementation = "eager"
     model = getattr(transformers, case.model)(config).to(torch.float32).eval()
-    lacking, unknown = model.load_state_dict({k: torch.from_numpy(v) for k, v in state.items()}, strict=False)
-    if set(lacking) - {"lm_head.weight"} or unknown:
+    lacking, unknown = model.load_state_dict(
+        {k: torch.from_numpy(np.ascontiguousarray(v)) for k, v in state.items()}, strict=False)
+    if set(lacking) - ({"lm_head.weight"} if dims.tied else set()) or unknown:
         raise SystemExit(f"{name}: lacking {lacking}, unknown {unknown}")
     model.tie_weights()
     return model, ids
 
 
 def prompt_of(name, ids):
-    tower = tiny_tower.SEEING[name]
+    tower, case = tiny_tower.SEEING[name], CASES[name]
     prompt = [ids[TEXTS[0]]]
-    for grid, text in zip(GRIDS, TEXTS[1:], strict=True):
-        count = grid[0] * grid[1] // tower.merge ** 2
-        prompt += [ids["<|vision_start|>"], *count * [ids["<|image_pad|>"]], ids["<|vision_end|>"], ids[text]]
+    for grid, text in zip(case.grids, TEXTS[1:], strict=True):
+        prompt += [ids[token] for token in case.tokens(tower, grid, case.row)] + [ids[text]]
     return prompt
 
 
@@ -94,16 +166,16 @@ def answer(name, vocab_from):
     import torch
     import original_towers
     model, ids = original_model(name, vocab_from)
-    tower = tiny_tower.SEEING[name]
-    pixels = torch.cat([original_towers.pixel_values(tower, tiny_tower.picture(tower, grid)) for grid in GRIDS])
-    grids = torch.tensor([[1, *grid] for grid in GRIDS])
+    tower, case = tiny_tower.SEEING[name], CASES[name]
+    pictures = [tiny_tower.picture(tower, grid) for grid in case.grids]
+    inputs = original_towers.FAMILIES[tower.family].inputs_of(tower, pictures)
     prompt = prompt_of(name, ids)
     tokens, kept = list(prompt), []
     for _ in range(STEPS):
         given = torch.tensor([tokens])
         with torch.no_grad():
-            logits = model(input_ids=given, pixel_values=pixels, image_grid_thw=grids,
-                           mm_token_type_ids=(given == ids["<|image_pad|>"]).int()).logits[0, -1].double()
+            types = {"mm_token_type_ids": (given == ids[case.row]).int()} if tower.family in TYPED else {}
+            logits = model(input_ids=given, **types, **inputs).logits[0, -1].double()
         logprobs = torch.log_softmax(logits, -1)
         best = torch.topk(logprobs, TOP)
         kept.append((best.indices.numpy(), best.values.numpy()))

@@ -5,46 +5,229 @@
 
 A tensor "SHAPE ROWSxCOLUMNS" has the vectors of a picture with so many patches, [tokens, vectors, text width]; a
 token's first vector is the merger's. tests/cpu/vision_tower_test.cc and tests/tools/test_oracle_tower.py compare with
-the file that this writes. Needs: numpy, gguf, torch, transformers (5.24 wrote the file). No network.
+the file that this writes. Needs: numpy, gguf, Pillow 12, torch, torchvision, transformers (5.24 wrote the file). No network.
 """
 import argparse
 
 import gguf
 import numpy as np
 import torch
+import transformers
+from PIL import Image
+from transformers.models.gemma4 import configuration_gemma4, modeling_gemma4
+from transformers.models.llava.modeling_llava import LlavaMultiModalProjector
+from transformers.models.lfm2_vl import modeling_lfm2_vl
+from transformers.models.mistral3 import modeling_mistral3
+from transformers.models.pixtral import modeling_pixtral
 from transformers.models.qwen3_5 import configuration_qwen3_5, modeling_qwen3_5
 from transformers.models.qwen3_vl import configuration_qwen3_vl, modeling_qwen3_vl
+from transformers.models.siglip2 import modeling_siglip2
+from transformers.models.smolvlm import modeling_smolvlm
 
 import tiny_tower
 
 
-def make_model(shape):
-    """The original with the made weights."""
-    config = tiny_tower.vision_settings(shape)
-    if shape.deepstack:
-        model = modeling_qwen3_vl.Qwen3VLVisionModel(
-            configuration_qwen3_vl.Qwen3VLVisionConfig(**config))
-    else:
-        model = modeling_qwen3_5.Qwen3_5VisionModel(configuration_qwen3_5.Qwen3_5VisionConfig(**config))
-    state = {name: torch.from_numpy(data) for name, data in tiny_tower.original_tensors(shape).items()}
-    model.load_state_dict(state)
+def loaded(model, state):
+    model.load_state_dict({name: torch.from_numpy(np.ascontiguousarray(data)) for name, data in state.items()})
     return model.float().eval()
 
 
-def pixel_values(shape, rgb):
-    """Two equal frames, cut as the original's processor cuts them."""
-    side, merge = shape.patch, shape.merge
-    rows, columns = rgb.shape[0] // side, rgb.shape[1] // side
-    x = ((rgb.astype(np.float32) / 255 - 0.5) / 0.5).transpose(2, 0, 1)
-    x = x.reshape(3, rows // merge, merge, side, columns // merge, merge, side).transpose(1, 4, 2, 5, 0, 3, 6)
-    x = x.reshape(rows * columns, 3, 1, side, side).repeat(2, axis=2)
-    return torch.from_numpy(np.ascontiguousarray(x.reshape(rows * columns, -1)))
+class Qwen:
+    """The original of qwen3vl_merger with the made weights."""
+
+    def __init__(self, shape):
+        config = tiny_tower.vision_settings(shape)
+        if shape.deepstack:
+            model = modeling_qwen3_vl.Qwen3VLVisionModel(configuration_qwen3_vl.Qwen3VLVisionConfig(**config))
+        else:
+            model = modeling_qwen3_5.Qwen3_5VisionModel(configuration_qwen3_5.Qwen3_5VisionConfig(**config))
+        self.shape, self.model = shape, loaded(model, tiny_tower.original_tensors(shape))
+
+    @staticmethod
+    def inputs(shape, rgb):
+        """Two equal frames, cut as the original's processor cuts them."""
+        side, merge = shape.patch, shape.merge
+        rows, columns = rgb.shape[0] // side, rgb.shape[1] // side
+        x = ((rgb.astype(np.float32) / 255 - 0.5) / 0.5).transpose(2, 0, 1)
+        x = x.reshape(3, rows // merge, merge, side, columns // merge, merge, side).transpose(1, 4, 2, 5, 0, 3, 6)
+        x = x.reshape(rows * columns, 3, 1, side, side).repeat(2, axis=2)
+        return {"pixel_values": torch.from_numpy(np.ascontiguousarray(x.reshape(rows * columns, -1))),
+                "image_grid_thw": torch.tensor([[1, rows, columns]])}
+
+    @staticmethod
+    def inputs_of(shape, pictures):
+        """The arguments of a whole model for several pictures."""
+        each = [Qwen.inputs(shape, rgb) for rgb in pictures]
+        return {name: torch.cat([inputs[name] for inputs in each]) for name in each[0]}
+
+    def vectors(self, rgb):
+        inputs = self.inputs(self.shape, rgb)
+        out = self.model(inputs["pixel_values"], inputs["image_grid_thw"])
+        return torch.stack([out.pooler_output, *(getattr(out, "deepstack_features", None) or [])], dim=1)
 
 
-def vectors(shape, model, grid):
-    out = model(pixel_values(shape, tiny_tower.picture(shape, grid)), torch.tensor([[1, *grid]]))
-    made = [out.pooler_output, *(getattr(out, "deepstack_features", None) or [])]
-    return torch.stack(made, dim=1).numpy()
+class Gemma4:
+    """The original of gemma4v with the made weights, and the projection that stands beside it."""
+
+    def __init__(self, shape):
+        self.shape = shape
+        config = configuration_gemma4.Gemma4VisionConfig(**tiny_tower.vision_settings(shape))
+        config._attn_implementation = "eager"
+        self.model = loaded(modeling_gemma4.Gemma4VisionModel(config), tiny_tower.original_tensors(shape))
+        text = configuration_gemma4.Gemma4TextConfig(hidden_size=shape.text)
+        self.embedder = loaded(modeling_gemma4.Gemma4MultimodalEmbedder(config, text), {
+            "embedding_projection.weight": tiny_tower.tensors(shape)["mm.input_projection.weight"]})
+
+    @staticmethod
+    def inputs(shape, rgb):
+        """Patches row by row, a pixel's channels together, and their columns and rows."""
+        side = shape.patch
+        rows, columns = rgb.shape[0] // side, rgb.shape[1] // side
+        x = (rgb.astype(np.float32) / 255).reshape(rows, side, columns, side, 3).swapaxes(1, 2)
+        places = np.stack(np.meshgrid(np.arange(columns), np.arange(rows)), axis=-1).reshape(1, -1, 2)
+        return {"pixel_values": torch.from_numpy(x.reshape(1, rows * columns, -1).copy()),
+                "image_position_ids": torch.from_numpy(places)}
+
+    @staticmethod
+    def inputs_of(shape, pictures):
+        """The arguments of a whole model for several pictures, filled up to the largest with places of -1."""
+        each = [Gemma4.inputs(shape, rgb) for rgb in pictures]
+        most = max(inputs["pixel_values"].shape[1] for inputs in each)
+        return {name: torch.cat([torch.nn.functional.pad(inputs[name], (0, 0, 0, most - inputs[name].shape[1]),
+                                                         value=filler) for inputs in each])
+                for name, filler in (("pixel_values", 0.0), ("image_position_ids", -1))}
+
+    def vectors(self, rgb):
+        inputs = self.inputs(self.shape, rgb)
+        out = self.model(inputs["pixel_values"], inputs["image_position_ids"]).last_hidden_state
+        return self.embedder(out)[:, None]
+
+
+def normed(shape, rgb):
+    """[3, height, width]"""
+    family = tiny_tower.family_of(shape)
+    x = (rgb.astype(np.float32) / 255 - np.array(family.MEAN, np.float32)) / np.array(family.DEVIATION, np.float32)
+    return torch.from_numpy(x.transpose(2, 0, 1).copy())
+
+
+def beside_encoder(shape, prefix):
+    """The weights beside an encoder, without the prefix of their part."""
+    return {name.removeprefix(prefix): data for name, data in tiny_tower.other_tensors(shape).items()}
+
+
+class SmolVlm:
+    """The original of idefics3, with its connector."""
+
+    def __init__(self, shape):
+        self.shape = shape
+        config = transformers.SmolVLMConfig(
+            vision_config=tiny_tower.vision_settings(shape), text_config={"model_type": "llama", "hidden_size": shape.text},
+            **tiny_tower.family_of(shape).whole_settings(shape))
+        config.vision_config._attn_implementation = "eager"
+        self.model = loaded(modeling_smolvlm.SmolVLMVisionTransformer(config.vision_config),
+                            tiny_tower.original_tensors(shape))
+        self.connector = loaded(modeling_smolvlm.SmolVLMConnector(config), beside_encoder(shape, "model.connector."))
+
+    @staticmethod
+    def inputs_of(shape, pictures):
+        """Tiles row by row and an overview of each picture, whose sides are multiples of a tile's."""
+        tile, tiles = shape.grid * shape.patch, []
+        for rgb in pictures:
+            rows, columns = rgb.shape[0] // tile, rgb.shape[1] // tile
+            tiles += [rgb[row * tile:(row + 1) * tile, column * tile:(column + 1) * tile]
+                      for row in range(rows) for column in range(columns)]
+            tiles.append(np.asarray(Image.fromarray(rgb).resize((tile, tile), Image.Resampling.LANCZOS)))
+        return {"pixel_values": torch.stack([normed(shape, rgb) for rgb in tiles])[None]}
+
+    def vectors(self, rgb):
+        return self.connector(self.model(normed(self.shape, rgb)[None]).last_hidden_state)[0][:, None]
+
+
+class Lfm2:
+    """The original of lfm2, with its projector."""
+
+    def __init__(self, shape):
+        self.shape = shape
+        config = transformers.Lfm2VlConfig(
+            vision_config=tiny_tower.vision_settings(shape), text_config={"model_type": "lfm2", "hidden_size": shape.text},
+            **tiny_tower.family_of(shape).whole_settings(shape))
+        config.vision_config._attn_implementation = "eager"
+        self.model = loaded(modeling_siglip2.Siglip2VisionModel(config.vision_config), tiny_tower.original_tensors(shape))
+        self.projector = loaded(modeling_lfm2_vl.Lfm2VlMultiModalProjector(config),
+                                beside_encoder(shape, "model.multi_modal_projector."))
+
+    @staticmethod
+    def patches(shape, rgb):
+        """[patches, side * side * 3], a pixel's channels together"""
+        x, side = normed(shape, rgb).permute(1, 2, 0), shape.patch
+        rows, columns = x.shape[0] // side, x.shape[1] // side
+        return x.reshape(rows, side, columns, side, 3).transpose(1, 2).reshape(rows * columns, -1), (rows, columns)
+
+    @staticmethod
+    def tiles(shape, rgb):
+        """Tiles of 16 x 16 tokens row by row and an overview of a large picture; another picture is whole."""
+        unit = shape.patch * shape.merge
+        tile, (height, width) = 16 * unit, rgb.shape[:2]
+        if height * width <= 2 * 256 * unit * unit:
+            return [rgb]
+        shrink = (height * width / (256 * unit * unit)) ** 0.5
+        size = [int(side / shrink / unit) * unit for side in (width, height)]
+        return [*(rgb[row:row + tile, column:column + tile] for row in range(0, height, tile)
+                  for column in range(0, width, tile)),
+                np.asarray(Image.fromarray(rgb).resize(size, Image.Resampling.BILINEAR))]
+
+    @staticmethod
+    def inputs_of(shape, pictures):
+        each = [Lfm2.patches(shape, tile) for rgb in pictures for tile in Lfm2.tiles(shape, rgb)]
+        most = max(len(patches) for patches, _ in each)
+        return {"pixel_values": torch.stack([torch.nn.functional.pad(patches, (0, 0, 0, most - len(patches)))
+                                             for patches, _ in each]),
+                "pixel_attention_mask": torch.tensor([[1] * len(patches) + [0] * (most - len(patches))
+                                                      for patches, _ in each]),
+                "spatial_shapes": torch.tensor([grid for _, grid in each])}
+
+    def vectors(self, rgb):
+        inputs = self.inputs_of(self.shape, [rgb])
+        out = self.model(**inputs).last_hidden_state
+        rows, columns = inputs["spatial_shapes"][0].tolist()
+        made = self.projector(out.reshape(1, rows, columns, -1))
+        return made.reshape(-1, made.shape[-1])[:, None]
+
+
+class Pixtral:
+    """The original of pixtral, with the projector of Mistral 3 where patches are joined, or else Llava's."""
+
+    def __init__(self, shape):
+        self.shape, whole = shape, tiny_tower.family_of(shape).whole_settings(shape)
+        settings = {"vision_config": tiny_tower.vision_settings(shape),
+                    "text_config": {"model_type": "mistral", "hidden_size": shape.text, "rms_norm_eps": 1e-5}, **whole}
+        joins = shape.merge > 1
+        config = transformers.Mistral3Config(**settings) if joins else transformers.LlavaConfig(**settings)
+        config.vision_config._attn_implementation = "eager"
+        self.model = loaded(modeling_pixtral.PixtralVisionModel(config.vision_config), tiny_tower.original_tensors(shape))
+        projector = modeling_mistral3.Mistral3MultiModalProjector if joins else LlavaMultiModalProjector
+        self.projector = loaded(projector(config), beside_encoder(shape, "model.multi_modal_projector."))
+
+    @staticmethod
+    def inputs_of(shape, pictures):
+        sizes = [rgb.shape[:2] for rgb in pictures]
+        most = [max(size[axis] for size in sizes) for axis in (0, 1)]
+        padded = [torch.nn.functional.pad(normed(shape, rgb), (0, most[1] - size[1], 0, most[0] - size[0]))
+                  for rgb, size in zip(pictures, sizes, strict=True)]
+        return {"pixel_values": torch.stack(padded), "image_sizes": torch.tensor(sizes)}
+
+    def vectors(self, rgb):
+        inputs = self.inputs_of(self.shape, [rgb])
+        out = self.model(inputs["pixel_values"], image_sizes=inputs["image_sizes"]).last_hidden_state[0]
+        made = self.projector(out, inputs["image_sizes"]) if self.shape.merge > 1 else self.projector(out)
+        return made.reshape(-1, made.shape[-1])[:, None]
+
+
+FAMILIES = {"qwen3vl_merger": Qwen, "gemma4v": Gemma4, "idefics3": SmolVlm, "lfm2": Lfm2, "pixtral": Pixtral}
+
+
+def make_original(shape):
+    return FAMILIES[shape.family](shape)
 
 
 def main():
@@ -54,9 +237,10 @@ def main():
     kept = {}
     with torch.no_grad():
         for name, shape in tiny_tower.SHAPES.items():
-            model = make_model(shape)
+            original = make_original(shape)
             for grid in tiny_tower.grids(shape):
-                array = kept[f"{name} {grid[0]}x{grid[1]}"] = vectors(shape, model, grid)
+                array = original.vectors(tiny_tower.picture(shape, grid)).numpy()
+                kept[f"{name} {grid[0]}x{grid[1]}"] = array
                 print(f"{name} {grid}: {array.shape}, largest {abs(array).max():.3f}")
     if args.write:
         writer = gguf.GGUFWriter(args.write, "vectors")

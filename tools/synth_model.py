@@ -35,8 +35,14 @@ import synth_latent
 from gguf_file import GgufFile
 
 
-# The tokens that stand for pictures in Qwen's prompts.
+# The tokens that stand for pictures in prompts: Qwen's, and those of other architectures.
 PICTURE_MARKS = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
+OWN_PICTURE_MARKS = {
+    "gemma4": ["<|image>", "<|image|>", "<image|>"], "mistral3": ["[IMG]", "[IMG_BREAK]", "[IMG_END]"],
+    "llama": ["<image>", "<fake_token_around_image>", "<global-img>",
+              *(f"<row_{row}_col_{column}>" for row in (1, 2) for column in (1, 2))],
+    "lfm2": ["<image>", "<|image_start|>", "<|image_end|>", "<|img_thumbnail|>",
+             *(f"<|img_row_1_col_{column}|>" for column in (1, 2, 3))]}
 
 
 class Shape(NamedTuple):
@@ -444,20 +450,21 @@ def first_words(entries, count):
         yield name, value, value_type
 
 
-def with_marks(entries):
+def with_marks(entries, arch):
     """A vocabulary with the control tokens that stand for pictures behind its own."""
-    more = {"tokenizer.ggml.tokens": PICTURE_MARKS,
-            "tokenizer.ggml.token_type": len(PICTURE_MARKS) * [gguf.TokenType.CONTROL]}
+    marks = OWN_PICTURE_MARKS.get(arch, PICTURE_MARKS)
+    more = {"tokenizer.ggml.tokens": marks, "tokenizer.ggml.token_type": len(marks) * [gguf.TokenType.CONTROL]}
     for name, value, value_type in entries:
         yield name, [*value, *more[name]] if name in more else value, value_type
 
 
-def add_vocabulary(writer, path, count=None, sees=False):
-    """Copies the vocabulary of another file, or its first words; returns the number of tokens."""
+def add_vocabulary(writer, path, count=None, sees=None):
+    """Copies the vocabulary of another file, or its first words, with the marks of pictures of the architecture `sees`;
+    returns the number of tokens."""
     num_tokens = 0
     entries = read_vocabulary(path)
     entries = first_words(entries, count) if count else entries
-    for name, value, value_type in with_marks(entries) if sees else entries:
+    for name, value, value_type in with_marks(entries, sees) if sees else entries:
         if value_type is None:
             writer.add_array(name, value)
         else:
@@ -929,7 +936,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     if head and dims.arch not in HYBRIDS:
         raise ValueError(f"a draft head belongs to {' and '.join(HYBRIDS)}, not to {dims.arch}")
     writer = gguf.GGUFWriter(out, dims.arch)
-    num_tokens = add_vocabulary(writer, vocab_from, words, sees)
+    num_tokens = add_vocabulary(writer, vocab_from, words, dims.arch if sees else None)
     recurrence = RECURRENCES.get(shape)
     stretched = yarn and dims.arch not in ("mistral3", "gpt-oss", "olmo2", "mellum")
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim

@@ -20,10 +20,11 @@ struct PictureInput {
   int min_tokens = 0, max_tokens = 0;
 };
 
-/// The place of a picture in a prompt.
+/// The place of a picture in a prompt, or of a part of it: texts may stand between its tiles and its rows.
 struct PromptPicture {
   std::int32_t first = 0;  // the first of `count` placeholder tokens that stand for it
   std::int32_t count = 0;
+  std::int32_t index = 0;  // the place of the first one among all tokens of `picture`
   std::shared_ptr<const PreparedPicture> picture = {};
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <map>
 #include <string>
@@ -29,8 +30,16 @@ struct VisionReport {
   std::uint64_t num_weights = 0, file_weight_bytes = 0;  // in the file
   std::uint64_t weight_bytes = 0;                        // in memory
 
-  /// The range of tokens where nobody asks for another; the family must be known.
-  TokenRange usual() const { return family->usual_tokens({.min = config.min_tokens, .max = config.max_tokens}); }
+  // The family must be known.
+  /// The most tokens of a picture.
+  int most() const {
+    return config.most_tokens > 0 ? std::min(config.most_tokens, family->most_tokens) : family->most_tokens;
+  }
+  /// The range of tokens where nobody asks for another.
+  TokenRange usual() const {
+    const TokenRange tokens = family->usual_tokens({.min = config.min_tokens, .max = config.max_tokens});
+    return {.min = std::min(tokens.min, most()), .max = std::min(tokens.max, most())};
+  }
   /// The memory that a picture of `tokens` takes while it is encoded.
   std::uint64_t picture_bytes(int tokens) const {
     return config.rows_bytes(std::int64_t{tokens} * config.token_patches());
@@ -55,11 +64,6 @@ Result<VisionReport> make_report(const ModelSource& source) {
   return report;
 }
 
-const AttentionSpec& attention_of(const VisionConfig& config) { return *config.layers.front().attention(); }
-int ffn_width_of(const VisionConfig& config) {
-  return std::get<DenseFfnSpec>(config.layers.front().feed_forward).width;
-}
-
 void print_line(std::string_view label, const std::string& text, std::ostream& out) {
   out << fmt::format("{:<14}{}\n", label, text);
 }
@@ -70,22 +74,22 @@ void print_encoder(const VisionReport& report, std::ostream& out) {
   const auto line = [&out](std::string_view label, const std::string& text) { print_line(label, text, out); };
   line("encoder", fmt::format("of pictures, family {}, for a model with rows of {}", c.family, c.text_width));
   line("shape", fmt::format("{} layers, width {}, feed-forward {}, {} heads of {}", c.num_layers(), c.width,
-                            ffn_width_of(c), attention_of(c).num_heads, attention_of(c).head_dim));
+                            c.feed_forward().width, c.attention().num_heads, c.attention().head_dim));
   line("tokens", fmt::format("one for {} x {} pixels: {} x {} patches of {} x {}", c.token_side(), c.token_side(),
                              c.merge_side, c.merge_side, c.patch_side, c.patch_side));
   if (!c.deepstack_layers.empty())
     line("deepstack", fmt::format("{} more vectors of each token, behind the layers {}", c.deepstack_layers.size(),
                                   fmt::join(c.deepstack_layers, ", ")));
   if (report.family != nullptr)
-    line("pictures", fmt::format("{} to {} tokens unless told, at most {}", report.usual().min, report.usual().max,
-                                 report.family->most_tokens));
+    line("pictures",
+         fmt::format("{} to {} tokens unless told, at most {}", report.usual().min, report.usual().max, report.most()));
   line("weights", fmt::format("{} in {}", report.num_weights, format_bytes(report.file_weight_bytes)));
 }
 
 void print_vision_memory(const VisionReport& report, std::ostream& out) {
   out << fmt::format("  {:<22}{:>12}\n", "weights", format_bytes(report.weight_bytes));
   if (report.family == nullptr) return;
-  for (const int tokens : {report.usual().max, report.family->most_tokens})
+  for (const int tokens : {report.usual().max, report.most()})
     out << fmt::format("  {:<22}{:>12}  while it is encoded, and scratch memory of some tens of MiB\n",
                        fmt::format("a picture, {} tokens", tokens), format_bytes(report.picture_bytes(tokens)));
 }
@@ -113,22 +117,22 @@ boost::json::object encoder_to_json(const VisionReport& report) {
       {"model_width", c.text_width},
       {"num_layers", c.num_layers()},
       {"width", c.width},
-      {"ffn_width", ffn_width_of(c)},
-      {"num_heads", attention_of(c).num_heads},
-      {"head_dim", attention_of(c).head_dim},
+      {"ffn_width", c.feed_forward().width},
+      {"num_heads", c.attention().num_heads},
+      {"head_dim", c.attention().head_dim},
       {"patch_side", c.patch_side},
       {"token_side", c.token_side()},
       {"deepstack_layers", boost::json::array(c.deepstack_layers.begin(), c.deepstack_layers.end())}};
   if (report.family == nullptr) return encoder;
   encoder["min_tokens"] = report.usual().min;
   encoder["usual_max_tokens"] = report.usual().max;
-  encoder["most_tokens"] = report.family->most_tokens;
+  encoder["most_tokens"] = report.most();
   return encoder;
 }
 
 boost::json::object memory_to_json(const VisionReport& report) {
   boost::json::object memory{{"weight_bytes", report.weight_bytes}};
-  if (report.family != nullptr) memory["picture_bytes"] = report.picture_bytes(report.family->most_tokens);
+  if (report.family != nullptr) memory["picture_bytes"] = report.picture_bytes(report.most());
   return memory;
 }
 

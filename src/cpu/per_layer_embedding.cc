@@ -26,7 +26,9 @@ void PerLayerEmbedding::embed(const Batch& batch) {
   const Product product{&projection, inputs_.data()};
   context_.multiply({&product, 1}, stream_.input(), rows);
   context_.for_rows(rows, [&](std::int64_t row, int worker) {
-    add_token(batch.tokens[to_size(row)], worker, inputs_.data() + row * num_inputs_);
+    // What was given, such as a picture, has the table's rows of the padding token.
+    const std::int32_t token = batch.given_vector(row) != nullptr ? 0 : batch.tokens[to_size(row)];
+    add_token(token, worker, inputs_.data() + row * num_inputs_);
   });
 }
 

@@ -14,8 +14,8 @@ std::uint64_t products_of(std::int64_t rows, std::int64_t cols) { return static_
 VisionEncoding::VisionEncoding(const VisionConfig& config, VisionParts& parts, const Picture& picture,
                                std::span<float> out)
     : config_(config), parts_(parts), out_(out), rows_(config, parts.math(), picture) {
-  const std::int64_t width = config.width, merged = config.merged_width();
-  const std::uint64_t merger = products_of(merged, merged) + products_of(config.text_width, merged);
+  const std::int64_t width = config.width;
+  const std::uint64_t merger = VisionMerger::token_work(config);
   add_task(Part::kPatches, 0, products_of(width, config.patch_width()));
   int vector = 0;
   for (int layer = 0; layer < config.num_layers(); ++layer) {
@@ -24,7 +24,8 @@ VisionEncoding::VisionEncoding(const VisionConfig& config, VisionParts& parts, c
     add_task(Part::kKeys, layer, products_of(attention.k_width() + attention.v_width(), width));
     add_task(Part::kAttention, layer,
              products_of(attention.q_width() + attention.result_width(), width + rows_.num_patches()));
-    add_task(Part::kFeedForward, layer, 2 * products_of(std::get<DenseFfnSpec>(spec.feed_forward).width, width));
+    const auto& dense = std::get<DenseFfnSpec>(spec.feed_forward);
+    add_task(Part::kFeedForward, layer, (dense.is_gated ? 3 : 2) * products_of(dense.width, width));
     if (std::ranges::binary_search(config.deepstack_layers, layer)) add_task(Part::kMerger, ++vector, merger);
   }
   add_task(Part::kMerger, 0, merger);
@@ -39,7 +40,7 @@ std::uint64_t VisionEncoding::compute(std::uint64_t most_work) {
   const Task& task = tasks_[task_];
   constexpr std::uint64_t kLeast = VisionParts::kLeastRows;
   const std::uint64_t most =
-      task.part == Part::kMerger ? to_size(VisionParts::most_tokens(config_)) : VisionParts::kMostRows;
+      task.part == Part::kMerger ? to_size(VisionMerger::most_tokens(config_)) : VisionParts::kMostRows;
   const std::uint64_t wanted = std::clamp(most_work / task.row_work, kLeast, most) / kLeast * kLeast;
   const auto count = std::min(static_cast<std::int64_t>(wanted), num_rows(task) - row_);
   run(task, {.first = row_, .count = static_cast<int>(count)});

@@ -1,5 +1,6 @@
 #include "cpu/vision_tower.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -37,6 +38,10 @@ Result<std::unique_ptr<VisionEncoding>> VisionTower::begin(const Picture& pictur
   const auto [width, height] = picture.size;
   if (width < 1 || height < 1 || width % config_.token_side() != 0 || height % config_.token_side() != 0)
     return fail("the picture has {} x {} pixels, expected multiples of {}", width, height, config_.token_side());
+  const int most = config_.places == LearnedPlaces::kTables ? config_.grid_side * config_.patch_side : 0;
+  if (most != 0 && std::max(width, height) > most)
+    return fail("the picture has {} x {} pixels, expected sides up to {}, for which the encoder has places", width,
+                height, most);
   OCTAVO_CHECK(picture.rgb.size() == 3 * to_size(picture.size.pixels()), "{} bytes", picture.rgb.size());
   OCTAVO_CHECK(out.size() == num_floats(picture.size), "{} floats", out.size());
   try {

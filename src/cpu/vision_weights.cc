@@ -73,6 +73,7 @@ Result<VisionWeights> VisionWeights::load(const ModelSource& source, const Visio
   weights.content_hash_ = hash_of(std::as_bytes(std::span(hashes)));
   weights.patch_bias = loaded.vector(list.tensors.patch_bias);
   weights.positions = loaded.vector(list.tensors.positions);
+  weights.embedding_norm = loaded.vector(list.tensors.embedding_norm);
   for (const auto& layer : list.tensors.layers) weights.layers.push_back(transform<CpuForm>(layer, loaded));
   for (const auto& merger : list.tensors.deepstack) weights.deepstack.push_back(transform<CpuForm>(merger, loaded));
   weights.merger = transform<CpuForm>(list.tensors.merger, loaded);

@@ -192,7 +192,8 @@ Result<void> check_pictures(const Request& request, const RequestLimits& limits)
   std::int64_t end = 0;  // the end of the picture before
   for (std::size_t i = 0; i < request.pictures.size(); ++i) {
     const PromptPicture& given = request.pictures[i];
-    if (given.picture == nullptr || given.picture->pixels.rgb.empty() || given.count != given.picture->num_tokens())
+    if (given.picture == nullptr || given.picture->pixels.rgb.empty() || given.index < 0 || given.count < 1 ||
+        given.count > given.picture->num_tokens() - given.index)
       return fail("pictures[{}]: found {} tokens and no picture of so many, expected a decoded one", i, given.count);
     const std::int64_t behind = std::int64_t{given.first} + given.count;
     if (given.first < end || behind > std::ssize(request.tokens))
@@ -201,10 +202,10 @@ Result<void> check_pictures(const Request& request, const RequestLimits& limits)
     const auto places = std::span(request.tokens).subspan(to_size(given.first), to_size(given.count));
     if (std::ranges::any_of(places, [&](TokenId token) { return token != limits.placeholder; }))
       return fail("pictures[{}]: found other tokens in its place than {}, the placeholder", i, limits.placeholder);
-    if (given.count > limits.max_picture_tokens)
+    if (given.picture->num_tokens() > limits.max_picture_tokens)
       return fail_as(ErrorKind::kPictureTooLarge,
                      "pictures[{}]: found {} tokens, but the memory of pictures has room for {} (picture_memory_bytes)",
-                     i, given.count, limits.max_picture_tokens);
+                     i, given.picture->num_tokens(), limits.max_picture_tokens);
     end = behind;
   }
   return {};

@@ -169,10 +169,14 @@ void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
 void RequestMaker::fill_pictures(const Request& request, Sequence& prompt) const {
   if (request.pictures.empty()) return;
   prompt.given.turns_by_grid = text_.pictures()->turns_by_grid();
+  const PreparedPicture* before = nullptr;
   for (const PromptPicture& given : request.pictures) {
     prompt.given.rows.push_back(
-        {.first = given.first, .count = given.count, .index = 0, .digest = {given.picture->digest}});
-    prompt.given.pictures.push_back(pictures_->rows_of(given.picture, prompt.params.cache_domain));
+        {.first = given.first, .count = given.count, .index = given.index, .digest = {given.picture->digest}});
+    const bool goes_on = given.picture.get() == before && given.index > 0;
+    prompt.given.pictures.push_back(goes_on ? prompt.given.pictures.back()
+                                            : pictures_->rows_of(given.picture, prompt.params.cache_domain));
+    before = given.picture.get();
   }
 }
 

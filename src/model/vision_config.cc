@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "kernels/kernels.h"
@@ -16,6 +18,7 @@ namespace {
 // Bounds far above those of any encoder, which keep every product of sizes, and scratch for some rows, small.
 constexpr int kMostWidth = 1 << 15, kMostFfn = 1 << 17, kMostTextWidth = 1 << 18;
 constexpr int kMostPatchSide = 64, kMostMergeSide = 8, kMostImageSide = 1 << 16, kMostLayers = 1024;
+constexpr int kMostTileSide = 4096, kMostTiles = 10;  // tiles along a side
 
 Result<std::array<float, 3>> read_channels(const ModelKeys& keys, std::string_view suffix, bool above_zero) {
   OCTAVO_TRY(const std::vector<float> numbers, keys.source().get_f32_array(keys.key(suffix)));
@@ -37,15 +40,15 @@ Result<int> read_tokens(const ModelKeys& keys, const VisionConfig& config, std::
   return std::max(1, pixels / (config.token_side() * config.token_side()));
 }
 
-/// Reads the patches of a picture, and the square of learned positions.
-Result<void> read_patches(const ModelKeys& keys, VisionConfig& config) {
+/// Reads the sides of patches and tokens, how pixels are normed, and the bounds of a picture's tokens.
+Result<void> read_patches(const ModelKeys& keys, std::string_view merge_key, std::optional<int> merge_side,
+                          VisionConfig& config) {
   OCTAVO_TRY(config.patch_side, keys.size("patch_size", kMostPatchSide));
-  OCTAVO_TRY(config.merge_side, keys.size("spatial_merge_size", kMostMergeSide));
-  OCTAVO_TRY(const int image_side, keys.size("image_size", kMostImageSide));
-  if (image_side % config.patch_side != 0)
-    return fail("{}: {} is {}, expected a multiple of {}, which is {}", keys.path(), keys.key("image_size"), image_side,
-                keys.key("patch_size"), config.patch_side);
-  config.grid_side = image_side / config.patch_side;
+  if (keys.has(merge_key) || !merge_side) {
+    OCTAVO_TRY(config.merge_side, keys.size(merge_key, kMostMergeSide));
+  } else {
+    config.merge_side = *merge_side;
+  }
   OCTAVO_TRY(config.mean, read_channels(keys, "image_mean", false));
   OCTAVO_TRY(config.deviation, read_channels(keys, "image_std", true));
   OCTAVO_TRY(config.min_tokens, read_tokens(keys, config, "image_min_pixels"));
@@ -53,7 +56,17 @@ Result<void> read_patches(const ModelKeys& keys, VisionConfig& config) {
   return {};
 }
 
-/// Reads the layer of an encoder, whose rows are rotated by two coordinates, half of the frequencies by each.
+/// Reads the side of the square of learned positions.
+Result<void> read_square(const ModelKeys& keys, VisionConfig& config) {
+  OCTAVO_TRY(const int image_side, keys.size("image_size", kMostImageSide));
+  if (image_side % config.patch_side != 0)
+    return fail("{}: {} is {}, expected a multiple of {}, which is {}", keys.path(), keys.key("image_size"), image_side,
+                keys.key("patch_size"), config.patch_side);
+  config.grid_side = image_side / config.patch_side;
+  return {};
+}
+
+/// Reads the layer of an encoder, as most have it.
 Result<LayerSpec> read_layer(const ModelKeys& keys, const VisionConfig& config) {
   AttentionSpec attention{
       .is_causal = false, .rope = {}, .qkv_bias = Presence::kOptional, .output_bias = Presence::kOptional};
@@ -101,17 +114,177 @@ Result<void> read_deepstack(const ModelKeys& keys, VisionConfig& config) {
   return {};
 }
 
-/// Reads the merger of Qwen3-VL, Qwen 3.5 and later models.
-Result<void> read_qwen3vl_merger(const ModelKeys& keys, VisionConfig& config) {
-  OCTAVO_TRY_VOID(read_patches(keys, config));
-  OCTAVO_TRY(const LayerSpec layer, read_layer(keys, config));
+/// Reads all layers, which are alike.
+Result<void> read_layers(const ModelKeys& keys, const LayerSpec& layer, VisionConfig& config) {
   OCTAVO_TRY(const int num_layers, keys.size("block_count", kMostLayers));
   config.layers.assign(to_size(num_layers), layer);
+  return {};
+}
+
+Result<void> expect_no_silu(const ModelKeys& keys, const VisionConfig& config) {
+  if (keys.source().find(vision_names::kUseSilu) == nullptr) return {};
+  OCTAVO_TRY(const bool silu, keys.source().get_bool(vision_names::kUseSilu));
+  if (silu) return fail("{}: {} is true, expected false of {}", keys.path(), vision_names::kUseSilu, config.family);
+  return {};
+}
+
+/// Reads the encoder of Qwen3-VL, Qwen 3.5 and later models.
+Result<void> read_qwen3vl_merger(const ModelKeys& keys, VisionConfig& config) {
+  OCTAVO_TRY_VOID(read_patches(keys, "spatial_merge_size", {}, config));
+  OCTAVO_TRY_VOID(read_square(keys, config));
+  OCTAVO_TRY(const LayerSpec layer, read_layer(keys, config));
+  OCTAVO_TRY_VOID(read_layers(keys, layer, config));
+  OCTAVO_TRY_VOID(expect_no_silu(keys, config));
+  config.merger = {.patch_norm = vision_names::kPostNorm,
+                   .hidden_width = config.merged_width(),
+                   .up = vision_names::kMergerUp,
+                   .down = vision_names::kMergerDown};
+  return read_deepstack(keys, config);
+}
+
+/// Reads the places of the tables by the tensor: one table behind the other.
+Result<void> read_tables(const ModelKeys& keys, VisionConfig& config) {
+  config.places = LearnedPlaces::kTables;
+  const SourceTensor* tensor = keys.source().find_tensor(vision_names::kPositions);
+  const std::int64_t rows = tensor == nullptr ? 0 : tensor->tensor.rows;
+  if (rows < 2 || rows % 2 != 0 || rows / 2 > kMostImageSide)
+    return fail("{}: tensor {} has {} rows, expected two tables of as many places, up to {} each", keys.path(),
+                vision_names::kPositions, rows, kMostImageSide);
+  config.grid_side = static_cast<int>(rows / 2);
+  config.most_tokens = config.grid_side / config.merge_side;  // all of them may lie along one side
+  if (config.most_tokens < 1)
+    return fail("{}: tensor {} has {} places for a side, expected {} for a token", keys.path(),
+                vision_names::kPositions, config.grid_side, config.merge_side);
+  return {};
+}
+
+/// Reads the encoder of Gemma 4 (Gemma Team, 2026), as in transformers, models/gemma4/modeling_gemma4.py.
+Result<void> read_gemma4v(const ModelKeys& keys, VisionConfig& config) {
+  constexpr int kMerge = 3;
+  OCTAVO_TRY_VOID(read_patches(keys, "projector.scale_factor", kMerge, config));
+  OCTAVO_TRY_VOID(read_tables(keys, config));
+  for (std::size_t channel = 0; channel < config.mean.size(); ++channel) {  // the encoder reads 2 x - 1
+    config.deviation[channel] /= 2;
+    config.mean[channel] += config.deviation[channel];
+  }
+  config.norm = NormKind::kRms;
+  config.turns = PatchTurns::kHalfHeads;
+  config.wants_layer_embeddings = true;
+  OCTAVO_TRY(LayerSpec layer, read_layer(keys, config));
+  layer.post_norms = true;
+  AttentionSpec& attention = *layer.attention();
+  attention.scale = 1;
+  attention.qk_norm = Presence::kRequired;
+  attention.v_norm = true;
+  attention.rope.base = 100;
+  auto& dense = std::get<DenseFfnSpec>(layer.feed_forward);
+  dense.is_gated = true;
+  OCTAVO_TRY_VOID(read_layers(keys, layer, config));
+  const std::string clamped = vision_names::of_layer(0, vision_names::kQ) + std::string(vision_names::kInputMin);
+  config.clamps = keys.source().find_tensor(clamped) != nullptr;
+  config.merger = {.join = PatchJoin::kMean,
+                   .norms_plainly = true,
+                   .standardizes = keys.source().find_tensor(vision_names::kStandardBias) != nullptr,
+                   .down = vision_names::kProjection};
+  return {};
+}
+
+/// Reads layers that do not turn heads.
+Result<LayerSpec> read_unturned_layer(const ModelKeys& keys, VisionConfig& config) {
+  config.turns = PatchTurns::kNone;
+  OCTAVO_TRY(LayerSpec layer, read_layer(keys, config));
+  layer.attention()->rope.num_rotated = 0;
+  return layer;
+}
+
+constexpr std::string_view kScaleFactor = "projector.scale_factor";
+
+/// Reads the encoder of Idefics3 and SmolVLM (Marafioti et al., 2025), as in transformers,
+/// models/smolvlm/modeling_smolvlm.py: SigLIP for tiles of one size.
+Result<void> read_idefics3(const ModelKeys& keys, VisionConfig& config) {
+  OCTAVO_TRY_VOID(read_patches(keys, kScaleFactor, {}, config));
+  OCTAVO_TRY(config.tile_side, keys.size("image_size", kMostTileSide));
+  config.grid_side = config.tile_side / config.patch_side;
+  if (config.grid_side == 0 || config.grid_side % config.merge_side != 0)
+    return fail("{}: {} is {}, {} patches of {}, expected a multiple of {}, which is {}", keys.path(),
+                keys.key("image_size"), config.tile_side, config.grid_side, config.patch_side, keys.key(kScaleFactor),
+                config.merge_side);
+  constexpr std::string_view kLongest = "preproc_image_size";
+  OCTAVO_TRY(config.longest_side, keys.size_or(kLongest, config.tile_side));
+  if (config.longest_side > std::min(kMostTiles * config.tile_side, kMostTileSide))
+    return fail("{}: {} is {}, expected at most {} tiles of {}, and {}", keys.path(), keys.key(kLongest),
+                config.longest_side, kMostTiles, config.tile_side, kMostTileSide);
+  OCTAVO_TRY(const LayerSpec layer, read_unturned_layer(keys, config));
+  OCTAVO_TRY_VOID(read_layers(keys, layer, config));
+  OCTAVO_TRY_VOID(expect_no_silu(keys, config));
+  const SourceTensor* down = keys.source().find_tensor(vision_names::of_layer(0, vision_names::kDown) + ".weight");
+  config.swaps_ffn =
+      down != nullptr && down->tensor.cols == config.width && config.feed_forward().width != config.width;
+  config.merger = {.patch_norm = vision_names::kPostNorm, .down = vision_names::kConnector};
+  return {};
+}
+
+/// Reads the width between the projector's products by the first one's tensor.
+Result<int> read_hidden_width(const ModelKeys& keys) {
+  const std::string name = std::string(vision_names::kProjectorUp) + ".weight";
+  const SourceTensor* tensor = keys.source().find_tensor(name);
+  if (tensor == nullptr) return fail("{}: no tensor {}", keys.path(), name);
+  if (tensor->tensor.rows < 1 || tensor->tensor.rows > kMostFfn)
+    return fail("{}: tensor {} has {} rows, expected 1 to {}", keys.path(), name, tensor->tensor.rows, kMostFfn);
+  return static_cast<int>(tensor->tensor.rows);
+}
+
+/// Reads the encoder of LFM2-VL (Liquid AI, 2025), as in transformers, models/lfm2_vl and models/siglip2.
+Result<void> read_lfm2(const ModelKeys& keys, VisionConfig& config) {
+  OCTAVO_TRY_VOID(read_patches(keys, kScaleFactor, {}, config));
+  OCTAVO_TRY_VOID(read_square(keys, config));
+  config.places = LearnedPlaces::kSpread;
+  OCTAVO_TRY(const LayerSpec layer, read_unturned_layer(keys, config));
+  OCTAVO_TRY_VOID(read_layers(keys, layer, config));
+  OCTAVO_TRY_VOID(expect_no_silu(keys, config));
+  constexpr float kEpsilon = 1e-5F;
+  const bool norms = keys.source().find_tensor(std::string(vision_names::kProjectorNorm) + ".weight") != nullptr;
+  OCTAVO_TRY(const int hidden, read_hidden_width(keys));
+  config.merger = {.patch_norm = vision_names::kPostNorm,
+                   .joined_norm = norms ? vision_names::kProjectorNorm : std::string_view(),
+                   .joined_epsilon = kEpsilon,
+                   .hidden_width = hidden,
+                   .up = vision_names::kProjectorUp,
+                   .down = vision_names::kMergerDown};
+  return {};
+}
+
+/// Reads the encoder of Pixtral (Agrawal et al., 2024) and Mistral 3, as in transformers, models/pixtral and
+/// models/mistral3.
+Result<void> read_pixtral(const ModelKeys& keys, VisionConfig& config) {
+  OCTAVO_TRY_VOID(read_patches(keys, "spatial_merge_size", 1, config));
+  OCTAVO_TRY(config.longest_side, keys.size("image_size", kMostTileSide));
+  config.places = LearnedPlaces::kNone;
+  config.norm = NormKind::kRms;
+  config.norms_embedding = true;
+  config.turns = PatchTurns::kNeighbours;
+  OCTAVO_TRY(LayerSpec layer, read_layer(keys, config));
+  auto& dense = std::get<DenseFfnSpec>(layer.feed_forward);
+  dense.is_gated = true;
+  dense.activation = Activation::kSilu;
   if (keys.source().find(vision_names::kUseSilu) != nullptr) {
     OCTAVO_TRY(const bool silu, keys.source().get_bool(vision_names::kUseSilu));
-    if (silu) return fail("{}: {} is true, expected false of {}", keys.path(), vision_names::kUseSilu, config.family);
+    if (!silu) dense.activation = Activation::kGelu;
   }
-  return read_deepstack(keys, config);
+  OCTAVO_TRY_VOID(read_layers(keys, layer, config));
+  config.merger = {.join = PatchJoin::kChannels,
+                   .hidden_width = config.text_width,
+                   .up = vision_names::kProjectorUp,
+                   .down = vision_names::kMergerDown};
+  const std::string merger = std::string(vision_names::kPatchMerger) + ".weight";
+  if (keys.source().find_tensor(merger) != nullptr) {
+    config.merger.patch_norm = vision_names::kProjectorNorm;
+    config.merger.reduce = vision_names::kPatchMerger;
+  } else if (config.merge_side != 1) {
+    return fail("{}: no tensor {}, which tokens of {} x {} patches need", keys.path(), merger, config.merge_side,
+                config.merge_side);
+  }
+  return {};
 }
 
 struct Family {
@@ -119,7 +292,11 @@ struct Family {
   Result<void> (*read)(const ModelKeys& keys, VisionConfig& config);
 };
 
-constexpr Family kFamilies[] = {{"qwen3vl_merger", read_qwen3vl_merger}};
+constexpr Family kFamilies[] = {{"qwen3vl_merger", read_qwen3vl_merger},
+                                {"gemma4v", read_gemma4v},
+                                {"idefics3", read_idefics3},
+                                {"lfm2", read_lfm2},
+                                {"pixtral", read_pixtral}};
 
 /// Reads the family of the encoder of pictures: a file that has one of sound too names both.
 Result<std::string_view> read_family(const ModelSource& source) {
@@ -166,20 +343,24 @@ Result<VisionConfig> VisionConfig::load(const ModelSource& source) {
 }
 
 std::uint64_t VisionConfig::rows_bytes(std::int64_t patches) const {
-  const AttentionSpec& attention = *layers.front().attention();
-  return sizeof(float) * to_size(patches) * to_size(width + attention.k_width() + attention.v_width());
+  return sizeof(float) * to_size(patches) * to_size(width + attention().k_width() + attention().v_width());
 }
 
-Result<void> VisionConfig::check_fits(int model_width, int num_deepstack) const {
-  if (text_width != model_width)
+Result<void> VisionConfig::check_fits(const SeeingModel& model) const {
+  if (text_width != model.width)
     return fail("the vision encoder {} makes rows of {} numbers, expected {} as the model has: it belongs to another",
-                quote(name), text_width, model_width);
+                quote(name), text_width, model.width);
   const int num_more = num_vectors() - 1;
-  if (num_more != num_deepstack)
+  if (num_more != model.num_deepstack)
     return fail(
         "the vision encoder {} makes {} vectors of a token beside the first, expected {} as the model adds: "
         "it belongs to another",
-        quote(name), num_more, num_deepstack);
+        quote(name), num_more, model.num_deepstack);
+  if (wants_layer_embeddings && !model.has_layer_embeddings)
+    return fail(
+        "the vision encoder {} is of the family {}, expected a model whose tokens have an embedding for each layer: "
+        "in others of this family the rows of a picture see each other, which is not supported",
+        quote(name), family);
   return {};
 }
 

@@ -5,10 +5,14 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
+#include "model/config.h"
 #include "model/layer_spec.h"
 #include "source/model_source.h"
 
@@ -18,6 +22,50 @@ namespace octavo {
 bool is_encoder_file(const ModelSource& source);
 /// Fails for such a file where a text model is expected.
 Result<void> refuse_encoder_file(const ModelSource& source);
+
+/// What a text model says of the pictures that it reads.
+struct SeeingModel {
+  int width = 0;                      // of its rows
+  int num_deepstack = 0;              // the vectors of a token that it adds beside the first
+  bool has_layer_embeddings = false;  // its tokens have an embedding for each layer
+};
+
+/// What an encoder has learned about the places of patches, and adds to their rows.
+enum class LearnedPlaces : std::uint8_t {
+  kNone,
+  kSquare,  // a square, which is interpolated to a picture's grid: corner on corner
+  kSpread,  // the same, edge on edge, and each place of a smaller grid is made of all that it covers
+  kTables,  // a table for columns and one for rows, which are added
+};
+
+/// How heads turn with the places of patches (RoPE in two dimensions).
+enum class PatchTurns : std::uint8_t {
+  kNone,
+  kWholeHeads,  // half of a head's pairs by the row, then half by the column
+  kNeighbours,  // the same of pairs that are neighbours; the columns' frequencies lie between the rows'
+  kHalfHeads,   // the first half of a head by the column, the second by the row, each as a head of its own
+};
+
+/// How the rows of a token's patches become one.
+enum class PatchJoin : std::uint8_t {
+  kPatches,   // one behind another
+  kChannels,  // for each element those of all patches
+  kMean,      // the mean, times the root of the width
+};
+
+/// The making of tokens behind the layers: down(gelu(up row)), or a product alone. Stems of tensors; empty: there is no
+/// such tensor.
+struct MergerSpec {
+  PatchJoin join = PatchJoin::kPatches;
+  std::string_view patch_norm = {};   // of each patch in front of the joining
+  std::string_view joined_norm = {};  // of the joined row: LayerNorm, with an epsilon of its own
+  float joined_epsilon = 0;
+  bool norms_plainly = false;    // the joined row, without weights (RMSNorm)
+  bool standardizes = false;     // the joined row is moved and scaled by learned numbers in front of that
+  std::string_view reduce = {};  // the product that makes a row of the encoder's width of the joined one
+  int hidden_width = 0;          // of up's result; 0: there is one product
+  std::string_view up = {}, down = {};
+};
 
 /// Hyperparameters, checked against each other.
 struct VisionConfig {
@@ -31,11 +79,24 @@ struct VisionConfig {
   int patch_side = 0;                  // the side of a patch in pixels
   int merge_side = 0;                  // the number of patches along each side of a token
   int min_tokens = 0, max_tokens = 0;  // the tokens of a picture; 0: the file does not say
-  int grid_side = 0;                   // the side of the square of learned positions, which are interpolated
+  int most_tokens = 0;                 // the most for which the encoder has places; 0: any number
+  int tile_side = 0;                   // the side of a tile in pixels, of families that cut pictures
+  int longest_side = 0;                // the most pixels along a side of a picture, where the file bounds it
+  LearnedPlaces places = LearnedPlaces::kSquare;
+  int grid_side = 0;  // the side of the square of learned positions, or the places of each table
+  PatchTurns turns = PatchTurns::kWholeHeads;
   std::array<float, 3> mean = {}, deviation = {};  // a channel c becomes (c / 255 - mean) / deviation
-  float norm_epsilon = 0;                          // for all norms, which are LayerNorm
+  NormKind norm = NormKind::kLayer;                // the kind of all norms
+  float norm_epsilon = 0;                          // of all norms
+  bool norms_embedding = false;                    // patches are normed in front of the layers
+  bool swaps_ffn = false;  // files call the first product of a feed-forward ffn_down, and the second ffn_up
+  bool clamps = false;     // the inputs and outputs of the layers' products are bounded, each by numbers of its own
   std::vector<LayerSpec> layers;
+  MergerSpec merger;
   std::vector<int> deepstack_layers;  // after each of them, a merger of its own makes one more vector per token
+  /// Only text models whose tokens have embeddings for each layer read a picture row by row; in others of the family a
+  /// picture's rows see each other, which is not computed.
+  bool wants_layer_embeddings = false;
 
   int num_layers() const { return static_cast<int>(layers.size()); }
   /// The number of patches in a token.
@@ -45,7 +106,11 @@ struct VisionConfig {
   /// The number of values in a patch: its pixels in three channels.
   int patch_width() const { return 3 * patch_side * patch_side; }
   /// The width of joined patches, which a merger reads.
-  int merged_width() const { return token_patches() * width; }
+  int merged_width() const { return merger.join == PatchJoin::kMean ? width : token_patches() * width; }
+  /// The width of the row that a merger's last products read.
+  int projected_width() const { return merger.reduce.empty() ? merged_width() : width; }
+  const AttentionSpec& attention() const { return *layers.front().attention(); }
+  const DenseFfnSpec& feed_forward() const { return std::get<DenseFfnSpec>(layers.front().feed_forward); }
   /// The number of vectors for each token: one in the embedding's place, and one for each DeepStack layer.
   int num_vectors() const { return 1 + static_cast<int>(deepstack_layers.size()); }
   /// The number of floats for each token.
@@ -54,9 +119,8 @@ struct VisionConfig {
   /// The bytes of a picture's rows, keys and values while it is encoded, for so many patches.
   std::uint64_t rows_bytes(std::int64_t patches) const;
 
-  /// Error: a text model with rows of `width` that adds `num_deepstack` more vectors cannot read its tokens. It has the
-  /// numbers of both.
-  Result<void> check_fits(int model_width, int num_deepstack) const;
+  /// Error: a text model cannot read its tokens. It has the numbers of both.
+  Result<void> check_fits(const SeeingModel& model) const;
 };
 
 /// The names of all families with commas between: "qwen3vl_merger".

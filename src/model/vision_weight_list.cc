@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "kernels/pack.h"
@@ -39,9 +40,18 @@ class VisionLister {
     return matrix(stem, rows, cols, {.first = 0, .all = rows}, target, bias);
   }
   Result<void> norm(std::string_view stem, std::int64_t size, WeightIndex& weight, WeightIndex& bias);
+  /// Lists a norm without a bias.
+  Result<void> weight(std::string_view stem, std::int64_t size, WeightIndex& target) {
+    return vector(weight_of(stem), size, Presence::kRequired, target);
+  }
+  /// Lists the bounds beside a matrix.
+  Result<void> clamp(const std::string& stem, ClampTensors<ListedForm>& w);
   Result<void> list_patches();
+  Result<void> list_places();
   Result<void> list_attention(int layer, const AttentionSpec& spec, AttentionTensors<ListedForm>& w);
   Result<void> list_layer(int layer, VisionLayerTensors<ListedForm>& w);
+  Result<void> list_clamps(int layer, LayerClampTensors<ListedForm>& w);
+  Result<void> list_merger(MergerTensors<ListedForm>& w);
   Result<void> list_mergers();
   Result<void> check_all_used() const;
 
@@ -79,6 +89,7 @@ Result<void> VisionLister::matrix(std::string_view stem, std::int64_t rows, std:
   list_.matrices.push_back(
       {.source = tensor, .type = tensor->tensor.type, .rows = rows, .cols = cols, .first_row = part.first});
   target.value = static_cast<int>(list_.matrices.size()) - 1;
+  if (config_.clamps) return {};  // bounded products have no biases
   OCTAVO_TRY_VOID(vector(bias_of(stem), part.all, Presence::kOptional, bias));
   if (!is_present(bias)) return {};
   list_.vectors.back().first = part.first;
@@ -88,6 +99,7 @@ Result<void> VisionLister::matrix(std::string_view stem, std::int64_t rows, std:
 
 Result<void> VisionLister::norm(std::string_view stem, std::int64_t size, WeightIndex& weight, WeightIndex& bias) {
   OCTAVO_TRY_VOID(vector(weight_of(stem), size, Presence::kRequired, weight));
+  if (config_.norm == NormKind::kRms) return {};
   return vector(bias_of(stem), size, Presence::kOptional, bias);
 }
 
@@ -105,11 +117,38 @@ Result<void> VisionLister::list_patches() {
   }
   OCTAVO_TRY_VOID(
       vector(std::string(vision_names::kPatchBias), config_.width, Presence::kOptional, list_.tensors.patch_bias));
-  const std::int64_t places = std::int64_t{config_.grid_side} * config_.grid_side;
+  if (config_.norms_embedding)
+    OCTAVO_TRY_VOID(weight(vision_names::kPreNorm, config_.width, list_.tensors.embedding_norm));
+  // The text model has the same vector itself.
+  OCTAVO_TRY_VOID(find(std::string(vision_names::kBreakEmbedding), 1, config_.text_width, Presence::kOptional));
+  return list_places();
+}
+
+Result<void> VisionLister::list_places() {
+  if (config_.places == LearnedPlaces::kNone) return {};
+  const std::int64_t lines = config_.places == LearnedPlaces::kTables ? 2 : config_.grid_side;
+  const std::int64_t places = lines * config_.grid_side;
   OCTAVO_TRY(const SourceTensor* positions,
              find(std::string(vision_names::kPositions), places, config_.width, Presence::kRequired));
   list_.vectors.push_back({.source = positions});
   list_.tensors.positions.value = static_cast<int>(list_.vectors.size()) - 1;
+  return {};
+}
+
+Result<void> VisionLister::clamp(const std::string& stem, ClampTensors<ListedForm>& w) {
+  OCTAVO_TRY_VOID(vector(stem + std::string(vision_names::kInputMin), 1, Presence::kRequired, w.input_min));
+  OCTAVO_TRY_VOID(vector(stem + std::string(vision_names::kInputMax), 1, Presence::kRequired, w.input_max));
+  OCTAVO_TRY_VOID(vector(stem + std::string(vision_names::kOutputMin), 1, Presence::kRequired, w.output_min));
+  return vector(stem + std::string(vision_names::kOutputMax), 1, Presence::kRequired, w.output_max);
+}
+
+Result<void> VisionLister::list_clamps(int layer, LayerClampTensors<ListedForm>& w) {
+  const std::pair<std::string_view, ClampTensors<ListedForm>*> all[] = {
+      {vision_names::kQ, &w.q},       {vision_names::kK, &w.k},
+      {vision_names::kV, &w.v},       {vision_names::kAttentionOutput, &w.o},
+      {vision_names::kGate, &w.gate}, {vision_names::kUp, &w.up},
+      {vision_names::kDown, &w.down}};
+  for (const auto& [stem, target] : all) OCTAVO_TRY_VOID(clamp(vision_names::of_layer(layer, stem), *target));
   return {};
 }
 
@@ -128,36 +167,61 @@ Result<void> VisionLister::list_attention(int layer, const AttentionSpec& spec, 
     OCTAVO_TRY_VOID(linear(name(vision_names::kK), spec.k_width(), config_.width, w.k, w.k_bias));
     OCTAVO_TRY_VOID(linear(name(vision_names::kV), spec.v_width(), config_.width, w.v, w.v_bias));
   }
+  if (spec.qk_norm != Presence::kAbsent) {
+    OCTAVO_TRY_VOID(weight(name(vision_names::kQNorm), spec.head_dim, w.q_norm));
+    OCTAVO_TRY_VOID(weight(name(vision_names::kKNorm), spec.head_dim, w.k_norm));
+  }
   return linear(name(vision_names::kAttentionOutput), config_.width, spec.result_width(), w.o, w.o_bias);
 }
 
 Result<void> VisionLister::list_layer(int layer, VisionLayerTensors<ListedForm>& w) {
   const auto name = [layer](std::string_view stem) { return vision_names::of_layer(layer, stem); };
   const LayerSpec& spec = config_.layers[to_size(layer)];
-  const std::int64_t ffn = std::get<DenseFfnSpec>(spec.feed_forward).width;
+  const auto& dense = std::get<DenseFfnSpec>(spec.feed_forward);
+  const std::int64_t ffn = dense.width;
   OCTAVO_TRY_VOID(norm(name(vision_names::kMixerNorm), config_.width, w.mixer_norm, w.mixer_norm_bias));
   OCTAVO_TRY_VOID(list_attention(layer, *spec.attention(), w.attention));
   OCTAVO_TRY_VOID(norm(name(vision_names::kFfnNorm), config_.width, w.ffn_norm, w.ffn_norm_bias));
   DenseFfnTensors<ListedForm>& f = w.feed_forward;
-  OCTAVO_TRY_VOID(linear(name(vision_names::kUp), ffn, config_.width, f.gate, f.gate_bias));
-  return linear(name(vision_names::kDown), config_.width, ffn, f.down, f.down_bias);
+  const bool swaps = config_.swaps_ffn;
+  const std::string_view first = dense.is_gated ? vision_names::kGate : swaps ? vision_names::kDown : vision_names::kUp;
+  OCTAVO_TRY_VOID(linear(name(first), ffn, config_.width, f.gate, f.gate_bias));
+  if (dense.is_gated) OCTAVO_TRY_VOID(linear(name(vision_names::kUp), ffn, config_.width, f.up, f.up_bias));
+  if (spec.post_norms) {
+    OCTAVO_TRY_VOID(weight(name(vision_names::kMixerPostNorm), config_.width, w.mixer_post_norm));
+    OCTAVO_TRY_VOID(weight(name(vision_names::kFfnPostNorm), config_.width, w.ffn_post_norm));
+  }
+  if (config_.clamps) OCTAVO_TRY_VOID(list_clamps(layer, w.clamps));
+  return linear(name(swaps ? vision_names::kUp : vision_names::kDown), config_.width, ffn, f.down, f.down_bias);
+}
+
+Result<void> VisionLister::list_merger(MergerTensors<ListedForm>& w) {
+  const MergerSpec& spec = config_.merger;
+  const std::int64_t merged = config_.merged_width(), projected = config_.projected_width();
+  if (!spec.patch_norm.empty()) OCTAVO_TRY_VOID(norm(spec.patch_norm, config_.width, w.norm, w.norm_bias));
+  if (spec.standardizes) {
+    OCTAVO_TRY_VOID(vector(std::string(vision_names::kStandardBias), merged, Presence::kRequired, w.standard_bias));
+    OCTAVO_TRY_VOID(vector(std::string(vision_names::kStandardScale), merged, Presence::kRequired, w.standard_scale));
+  }
+  if (!spec.joined_norm.empty()) OCTAVO_TRY_VOID(norm(spec.joined_norm, merged, w.joined_norm, w.joined_norm_bias));
+  WeightIndex no_bias;
+  if (!spec.reduce.empty()) OCTAVO_TRY_VOID(linear(spec.reduce, config_.width, merged, w.reduce, no_bias));
+  if (is_present(no_bias)) return fail("{}: tensor {} is not expected", source_.name(), bias_of(spec.reduce));
+  if (spec.hidden_width == 0) return linear(spec.down, config_.text_width, projected, w.down, w.down_bias);
+  OCTAVO_TRY_VOID(linear(spec.up, spec.hidden_width, projected, w.up, w.up_bias));
+  return linear(spec.down, config_.text_width, spec.hidden_width, w.down, w.down_bias);
 }
 
 Result<void> VisionLister::list_mergers() {
-  const std::int64_t merged = config_.merged_width(), text = config_.text_width;
-  const auto list = [&](const std::string& norm_stem, std::int64_t norm_width, const std::string& up,
-                        const std::string& down, MergerTensors<ListedForm>& w) -> Result<void> {
-    OCTAVO_TRY_VOID(norm(norm_stem, norm_width, w.norm, w.norm_bias));
-    OCTAVO_TRY_VOID(linear(up, merged, merged, w.up, w.up_bias));
-    return linear(down, text, merged, w.down, w.down_bias);
-  };
+  const std::int64_t merged = config_.merged_width();
   for (const int layer : config_.deepstack_layers) {
     const auto name = [layer](std::string_view stem) { return vision_names::of_deepstack(layer, stem); };
-    OCTAVO_TRY_VOID(list(name(vision_names::kDeepstackNorm), merged, name(vision_names::kDeepstackUp),
-                         name(vision_names::kDeepstackDown), list_.tensors.deepstack.emplace_back()));
+    MergerTensors<ListedForm>& w = list_.tensors.deepstack.emplace_back();
+    OCTAVO_TRY_VOID(norm(name(vision_names::kDeepstackNorm), merged, w.norm, w.norm_bias));
+    OCTAVO_TRY_VOID(linear(name(vision_names::kDeepstackUp), merged, merged, w.up, w.up_bias));
+    OCTAVO_TRY_VOID(linear(name(vision_names::kDeepstackDown), config_.text_width, merged, w.down, w.down_bias));
   }
-  return list(std::string(vision_names::kPostNorm), config_.width, std::string(vision_names::kMergerUp),
-              std::string(vision_names::kMergerDown), list_.tensors.merger);
+  return list_merger(list_.tensors.merger);
 }
 
 Result<void> VisionLister::check_all_used() const {

@@ -21,13 +21,27 @@ inline constexpr std::string_view kPatches = "v.patch_embd.weight", kLaterPatche
                                   kPatchBias = "v.patch_embd.bias";
 inline constexpr std::string_view kPositions = "v.position_embd.weight";
 inline constexpr std::string_view kPostNorm = "v.post_ln";
+inline constexpr std::string_view kPreNorm = "v.pre_ln";  // of patches in front of the layers
 inline constexpr std::string_view kMergerUp = "mm.0", kMergerDown = "mm.2";
+inline constexpr std::string_view kProjectorUp = "mm.1";                // where mm.2 is the next one
+inline constexpr std::string_view kProjection = "mm.input_projection";  // the only matrix behind the layers
+inline constexpr std::string_view kConnector = "mm.model.fc";           // the same in other families
+inline constexpr std::string_view kProjectorNorm = "mm.input_norm";     // of what the projector reads
+inline constexpr std::string_view kPatchMerger = "mm.patch_merger";     // makes a patch's row of joined ones
+inline constexpr std::string_view kStandardBias = "v.std_bias", kStandardScale = "v.std_scale";
+inline constexpr std::string_view kBreakEmbedding = "v.token_embd.img_break";  // a copy of the text model's own
 
 // The stems of a layer's tensors, after "v.blk.N." and before ".weight" or ".bias".
 inline constexpr std::string_view kMixerNorm = "ln1", kFfnNorm = "ln2";
 inline constexpr std::string_view kQ = "attn_q", kK = "attn_k", kV = "attn_v", kQkv = "attn_qkv";
 inline constexpr std::string_view kAttentionOutput = "attn_out";
-inline constexpr std::string_view kUp = "ffn_up", kDown = "ffn_down";
+inline constexpr std::string_view kQNorm = "attn_q_norm", kKNorm = "attn_k_norm";
+inline constexpr std::string_view kUp = "ffn_up", kDown = "ffn_down", kGate = "ffn_gate";
+inline constexpr std::string_view kMixerPostNorm = "attn_post_norm", kFfnPostNorm = "ffn_post_norm";
+
+// The endings of four numbers beside a matrix: the bounds of its inputs and of its outputs.
+inline constexpr std::string_view kInputMin = ".input_min", kInputMax = ".input_max", kOutputMin = ".output_min",
+                                  kOutputMax = ".output_max";
 
 // The stems of a DeepStack merger's tensors, after "v.deepstack.N.", where N is the layer in front of the merger.
 inline constexpr std::string_view kDeepstack = "v.deepstack.";

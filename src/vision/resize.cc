@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/error.h"
 #include "base/math.h"
 #include "base/to_size.h"
 
@@ -144,6 +145,19 @@ Picture resize(const Picture& picture, PictureSize size, ResizeFilter filter) {
   if (picture.size.width == size.width) return resize_columns(picture, size.height, by);
   if (picture.size.height == size.height) return resize_rows(picture, size.width, by);
   return resize_columns(resize_rows(picture, size.width, by), size.height, by);
+}
+
+Picture cut(const Picture& picture, PicturePlace place, PictureSize size) {
+  if (size == picture.size) return picture;
+  OCTAVO_CHECK(place.left >= 0 && place.top >= 0 && place.left + size.width <= picture.size.width &&
+                   place.top + size.height <= picture.size.height,
+               "{} x {} at {}, {}", size.width, size.height, place.left, place.top);
+  const std::size_t row_bytes = to_size(size.width) * 3, stride = to_size(picture.size.width) * 3;
+  const std::uint8_t* from = picture.rgb.data() + to_size(place.top) * stride + to_size(place.left) * 3;
+  Picture part = {.size = size};
+  part.rgb.reserve(to_size(size.height) * row_bytes);
+  for (int row = 0; row < size.height; ++row, from += stride) part.rgb.insert(part.rgb.end(), from, from + row_bytes);
+  return part;
 }
 
 }  // namespace octavo

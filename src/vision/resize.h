@@ -17,4 +17,10 @@ enum class ResizeFilter : std::uint8_t { kBilinear, kBicubic, kLanczos };
 /// has at least one pixel.
 Picture resize(const Picture& picture, PictureSize size, ResizeFilter filter);
 
+struct PicturePlace {
+  int left = 0, top = 0;
+};
+/// The part of the picture that begins at `place`, which must lie in it.
+Picture cut(const Picture& picture, PicturePlace place, PictureSize size);
+
 }  // namespace octavo

@@ -53,6 +53,7 @@ struct Grid {
 };
 /// The patches of the pictures that tools/tiny_tower.py makes.
 std::vector<Grid> grids_of(const TinyTower& made) {
+  if (made.family == "idefics3") return {{made.grid, made.grid}};  // tiles of one size
   std::vector<Grid> grids = {{1, 1}, {3, 5}, {12, 10}};
   for (Grid& grid : grids) grid = {grid.rows * made.merge, grid.columns * made.merge};
   return grids;
@@ -90,8 +91,12 @@ double least_cosine(const Floats& a, const Floats& b, std::size_t cols) {
 }
 
 TEST(VisionTower, ItMakesTheVectorsOfTheOriginal) {
-  for (const auto& [name, made] : {std::pair{"plain", TinyTower()}, std::pair{"deepstack", TinyTower::odd()},
-                                   std::pair{"threes", TinyTower::threes()}}) {
+  for (const auto& [name, made] :
+       {std::pair{"plain", TinyTower()}, std::pair{"deepstack", TinyTower::odd()},
+        std::pair{"threes", TinyTower::threes()}, std::pair{"gemma4v", TinyTower::gemma4v()},
+        std::pair{"gemma4v-clamped", TinyTower::gemma4v_clamped()}, std::pair{"idefics3", TinyTower::idefics3()},
+        std::pair{"lfm2", TinyTower::lfm2()}, std::pair{"pixtral", TinyTower::pixtral()},
+        std::pair{"mistral3", TinyTower::mistral3()}}) {
     LoadedTower loaded(made);
     for (const Grid grid : grids_of(made)) {
       SCOPED_TRACE(testing::Message() << name << ", " << grid.rows << " x " << grid.columns << " patches");
@@ -113,14 +118,27 @@ TEST(VisionTower, WeightsOfFewerBitsMakeNearlyTheSame) {
   EXPECT_GT(least(TinyTower::odd(), "deepstack", DType::kF16), 0.9999);
   EXPECT_GT(least(TinyTower(), "plain", DType::kBF16), 0.999);
   EXPECT_GT(least(TinyTower(), "plain", DType::kQ8_0), 0.999);
+  for (const DType type : {DType::kF16, DType::kQ8_0}) {
+    EXPECT_GT(least(TinyTower::gemma4v(), "gemma4v", type), type == DType::kF16 ? 0.9999 : 0.99);
+    EXPECT_GT(least(TinyTower::idefics3(), "idefics3", type), type == DType::kF16 ? 0.9999 : 0.999);
+    EXPECT_GT(least(TinyTower::pixtral(), "pixtral", type), type == DType::kF16 ? 0.9999 : 0.999);
+  }
+  EXPECT_GT(least(TinyTower::gemma4v_clamped(), "gemma4v-clamped", DType::kF16), 0.9999);
+  EXPECT_GT(least(TinyTower::lfm2(), "lfm2", DType::kF16), 0.9999);
+  EXPECT_GT(least(TinyTower::mistral3(), "mistral3", DType::kF16), 0.9999);
 }
 
 TEST(VisionTower, ThreadsAndPiecesChangeNoBit) {
-  for (const DType type : {DType::kF32, DType::kF16, DType::kQ8_0}) {
-    TinyTower made;
+  TinyTower deepstack, clamped = TinyTower::gemma4v();
+  deepstack.deepstack = {0};
+  clamped.clamps = true;
+  for (auto [made, type] : {std::pair{deepstack, DType::kF32}, std::pair{deepstack, DType::kF16},
+                            std::pair{deepstack, DType::kQ8_0}, std::pair{TinyTower::gemma4v(), DType::kQ8_0},
+                            std::pair{clamped, DType::kQ8_0}, std::pair{TinyTower::pixtral(), DType::kQ8_0},
+                            std::pair{TinyTower::mistral3(), DType::kF32}, std::pair{TinyTower::lfm2(), DType::kF32}}) {
     made.type = type;
-    made.deepstack = {0};
-    const Picture picture = made.picture(24, 26);  // keys of more than two tiles, and more rows than a piece
+    const Picture picture =
+        made.picture(24, 27 / made.merge * made.merge);  // more rows than a piece, and than two tiles
     LoadedTower one(made, 1), three(made, 3);
     const Floats expected = one.encode(picture);
     for (const std::uint64_t most_work : {std::uint64_t{1}, std::uint64_t{3'000'000}, kAllAtOnce}) {
@@ -132,8 +150,9 @@ TEST(VisionTower, ThreadsAndPiecesChangeNoBit) {
 }
 
 TEST(VisionTower, PortableBitsAreTheSameOnEveryLevel) {
-  for (const TinyTower& made : {TinyTower{.type = DType::kQ8_0}, TinyTower::odd()}) {
-    const Picture picture = made.picture(6, 10);
+  for (const TinyTower& made : {TinyTower{.type = DType::kQ8_0}, TinyTower::odd(), TinyTower::gemma4v_clamped(),
+                                TinyTower::lfm2(), TinyTower::mistral3()}) {
+    const Picture picture = made.picture(2 * made.merge, 3 * made.merge);
     Floats expected;
     for (const IsaLevel level : {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvxVnni, IsaLevel::kAvx512Vnni,
                                  IsaLevel::kAmxBf16, IsaLevel::kAmx, IsaLevel::kNeon}) {
@@ -197,6 +216,17 @@ TEST(VisionTower, APictureOfAnotherSizeIsRefused) {
   const auto encoding = loaded.tower->begin(picture, out);
   ASSERT_FALSE(encoding);
   EXPECT_THAT(encoding.error().message, testing::HasSubstr("48 x 32 pixels, expected multiples of 32"));
+}
+
+TEST(VisionTower, APictureBeyondTheLearnedPlacesIsRefused) {
+  const TinyTower made = TinyTower::gemma4v();
+  LoadedTower loaded(made);
+  const Picture picture = made.picture(3, 42);
+  Floats out(loaded.tower->num_floats(picture.size));
+  const auto encoding = loaded.tower->begin(picture, out);
+  ASSERT_FALSE(encoding);
+  EXPECT_THAT(encoding.error().message, testing::HasSubstr("672 x 48 pixels, expected sides up to 640"));
+  EXPECT_EQ(loaded.tower->config().most_tokens, 13);
 }
 
 TEST(VisionTower, TheWidestTakesLittleMemoryBesideItsWeights) {

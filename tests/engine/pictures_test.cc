@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <thread>
 
 #include "engine/test_engine.h"
@@ -49,6 +50,43 @@ TEST(Pictures, AnAnswerDependsOnThePicture) {
   }
   EXPECT_FALSE(reference_answer(with_picture(12, 5, 1), 32).same_tokens(reference_answer(with_picture(12, 5, 2), 32)));
   EXPECT_EQ(seeing.counts->begun, 2);
+}
+
+/// A prompt with a picture whose rows of tokens have a token of the text behind each.
+Request with_rows_apart(std::uint8_t name, int rows, int columns) {
+  Request request = with_picture(12, 5, name, rows, columns);
+  const PromptPicture whole = request.pictures.front();
+  request.pictures.clear();
+  for (int row = 0; row < rows; ++row) {
+    const std::int32_t first = whole.first + row * (columns + 1);
+    request.pictures.push_back({.first = first, .count = columns, .index = row * columns, .picture = whole.picture});
+    request.tokens.insert(request.tokens.begin() + first + columns, TokenId{3});
+  }
+  return request;
+}
+
+TEST(Pictures, TextsMayStandBetweenTheRowsOfOne) {
+  TestEngineOptions options;
+  options.picture_memory.max_bytes = 40 * 8;
+  Seeing seeing(std::move(options));
+  for (int i = 0; i < 2; ++i) {
+    const Request request = with_rows_apart(1, 8, 5), other = with_rows_apart(2, 8, 5);
+    EXPECT_TRUE(seeing.engine->run(request).same_tokens(reference_answer(request, 32)));
+    EXPECT_TRUE(seeing.engine->run(other).same_tokens(reference_answer(other, 32)));
+  }
+  EXPECT_EQ(seeing.counts->begun, 2) << "prefixes have them";
+}
+
+TEST(Pictures, TilesOfOneCountAsOne) {
+  Seeing seeing;
+  Request request = with_picture(10, 2, 1);
+  add_picture(request, 14, made_up_picture(5, 2, 2));
+  auto first = std::make_shared<PreparedPicture>(*request.pictures[0].picture);
+  first->ends_picture = false;
+  request.pictures[0].picture = first;
+  EXPECT_TRUE(seeing.engine->run(request).same_tokens(reference_answer(request, 32)));
+  EXPECT_EQ(seeing.counts->begun, 2);
+  EXPECT_EQ((*seeing.engine)->stats().pictures.encoded, 1U);
 }
 
 TEST(Pictures, ManyWhoAskForOneAtOnceHaveItEncodedOnce) {
@@ -160,8 +198,12 @@ TEST(Pictures, WrongPlacesAreRefused) {
   EXPECT_THAT(seeing.engine->refusal(request), HasSubstr("pictures[0]: found other tokens in its place than 31"));
   request.pictures[0].first = 200;
   EXPECT_THAT(seeing.engine->refusal(request), HasSubstr("pictures[0]: found tokens 200 to 210"));
-  request.pictures[0] = {.first = 2, .count = 9, .picture = request.pictures[0].picture};
-  EXPECT_THAT(seeing.engine->refusal(request), HasSubstr("found 9 tokens and no picture of so many"));
+  request.pictures[0] = {.first = 2, .count = 11, .picture = request.pictures[0].picture};
+  EXPECT_THAT(seeing.engine->refusal(request), HasSubstr("found 11 tokens and no picture of so many"));
+  for (const std::int32_t index : {-1, 2, std::numeric_limits<std::int32_t>::max()}) {
+    request.pictures[0] = {.first = 2, .count = 9, .index = index, .picture = request.pictures[0].picture};
+    EXPECT_THAT(seeing.engine->refusal(request), HasSubstr("found 9 tokens and no picture of so many")) << index;
+  }
   TestEngine blind;
   EXPECT_THAT(blind.refusal(with_picture(10, 2, 1)), HasSubstr("reads texts alone"));
 }

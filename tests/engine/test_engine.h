@@ -144,7 +144,7 @@ inline TokenId forced_by_budget(const Request& request, std::span<const TokenId>
 inline std::int32_t row_token(const Request& request, std::span<const TokenId> tokens, int position) {
   for (const PromptPicture& given : request.pictures)
     if (given.first <= position && position < given.first + given.count)
-      return picture_token(*given.picture, position - given.first);
+      return picture_token(*given.picture, given.index + position - given.first);
   return tokens[static_cast<std::size_t>(position)];
 }
 

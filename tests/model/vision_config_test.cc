@@ -112,9 +112,9 @@ TEST(VisionConfig, PixelsOfAPictureAreToldInTokens) {
 
 TEST(VisionConfig, AnotherFamilyIsRefusedWithItsNameAndTheKnownOnes) {
   const std::string fault = fault_of({.left_out = "clip.projector_type", .keys = [](GgufWriter& writer) {
-                                        writer.add("clip.vision.projector_type", "gemma4v");
+                                        writer.add("clip.vision.projector_type", "gemma9v");
                                       }});
-  EXPECT_THAT(fault, AllOf(HasSubstr("'gemma4v' are not supported"), HasSubstr("qwen3vl_merger")));
+  EXPECT_THAT(fault, AllOf(HasSubstr("'gemma9v' are not supported"), HasSubstr("qwen3vl_merger")));
 }
 
 TEST(VisionConfig, AFileWithSoundNamesTheFamilyOfPicturesApart) {
@@ -157,11 +157,97 @@ TEST(VisionConfig, BiasesAndTheSecondKernelMayBeAbsent) {
     EXPECT_EQ(fault_of({.left_out = name}), "");
 }
 
+TEST(VisionConfig, Gemma4HasTablesBoundsAndNormsBehind) {
+  const VisionConfig config = config_of(TinyTower::gemma4v_clamped());
+  EXPECT_EQ(config.token_side(), 12);
+  EXPECT_EQ(config.merged_width(), 72);
+  EXPECT_EQ(config.grid_side, 50);
+  EXPECT_EQ(config.most_tokens, 16);
+  EXPECT_TRUE(config.clamps);
+  EXPECT_TRUE(config.merger.standardizes);
+  EXPECT_EQ(config.mean[0], 0.5F) << "it reads 2 p - 1";
+  EXPECT_EQ(config.deviation[0], 0.5F);
+  EXPECT_EQ(config.attention().scale, 1);
+  EXPECT_TRUE(config.feed_forward().is_gated);
+  EXPECT_FALSE(config_of(TinyTower::gemma4v()).clamps);
+  for (const char* name :
+       {"v.patch_embd.weight", "v.position_embd.weight", "v.blk.1.attn_q_norm.weight", "v.blk.0.attn_post_norm.weight",
+        "v.blk.0.ffn_post_norm.weight", "v.blk.1.ffn_gate.weight", "v.blk.1.ffn_down.output_max",
+        "v.blk.0.attn_k.input_min", "v.std_scale", "mm.input_projection.weight"}) {
+    TinyTower tower = TinyTower::gemma4v_clamped();
+    tower.left_out = name;
+    EXPECT_THAT(fault_of(tower), HasSubstr(name));
+  }
+  TinyTower merges = TinyTower::gemma4v();
+  merges.left_out = "clip.vision.projector.scale_factor";
+  EXPECT_EQ(config_of(merges).merge_side, 3) << "unless the file says otherwise";
+  TinyTower more = TinyTower::gemma4v_clamped();
+  more.tensors = [](GgufWriter& writer) { writer.add_tensor("v.blk.0.attn_q.bias", {1}, DType::kF32, "1234"); };
+  EXPECT_THAT(fault_of(more), HasSubstr("'v.blk.0.attn_q.bias' is not part of"));
+}
+
+TEST(VisionConfig, Gemma4IsReadByModelsWithEmbeddingsForEachLayer) {
+  const VisionConfig config = config_of(TinyTower::gemma4v());
+  EXPECT_TRUE(config.check_fits({.width = 32, .has_layer_embeddings = true}));
+  EXPECT_THAT(config.check_fits({.width = 32}).error().message,
+              HasSubstr("expected a model whose tokens have an embedding for each layer"));
+}
+
+TEST(VisionConfig, TilesAreOfTheFilesSize) {
+  const VisionConfig config = config_of(TinyTower::idefics3());
+  EXPECT_EQ(config.tile_side, 96);
+  EXPECT_EQ(config.longest_side, 192);
+  EXPECT_EQ(config.turns, PatchTurns::kNone);
+  const auto fault = [](const char* key, std::uint32_t value) {
+    TinyTower tower = TinyTower::idefics3();
+    tower.replaced = {{key, value}};
+    return fault_of(tower);
+  };
+  EXPECT_THAT(fault("clip.vision.preproc_image_size", 961), HasSubstr("is 961, expected at most 10 tiles of 96"));
+  EXPECT_THAT(fault("clip.vision.image_size", 80),
+              HasSubstr("is 80, 5 patches of 16, expected a multiple of clip.vision.projector.scale_factor"));
+  EXPECT_THAT(fault("clip.vision.image_size", 8), HasSubstr("is 8, 0 patches of 16"));
+  EXPECT_EQ(fault("clip.vision.image_size", 97), "") << "what is beyond the last patch is not seen";
+}
+
+TEST(VisionConfig, FilesThatExchangeTheProductsOfAFeedForwardAreRead) {
+  const VisionConfig config = config_of(TinyTower::idefics3());
+  EXPECT_FALSE(config.swaps_ffn);
+  TinyTower tower = TinyTower::idefics3();
+  tower.exchanges_ffn = true;
+  EXPECT_TRUE(config_of(tower).swaps_ffn);
+  EXPECT_EQ(fault_of(tower), "");
+}
+
+TEST(VisionConfig, ProjectorsOfOtherFamilies) {
+  const VisionConfig lfm = config_of(TinyTower::lfm2()), mistral = config_of(TinyTower::mistral3());
+  EXPECT_EQ(lfm.merger.hidden_width, 56);
+  EXPECT_EQ(lfm.merger.joined_norm, "mm.input_norm");
+  EXPECT_EQ(lfm.places, LearnedPlaces::kSpread);
+  EXPECT_EQ(mistral.projected_width(), 72);
+  EXPECT_EQ(mistral.merged_width(), 4 * 72);
+  EXPECT_EQ(mistral.feed_forward().activation, Activation::kSilu);
+  EXPECT_EQ(config_of(TinyTower::pixtral()).merge_side, 1);
+  for (const char* name : {"mm.patch_merger.weight", "mm.input_norm.weight", "v.pre_ln.weight", "mm.1.weight"}) {
+    TinyTower tower = TinyTower::mistral3();
+    tower.left_out = name;
+    EXPECT_THAT(fault_of(tower), HasSubstr(std::string("no tensor ") + name));
+  }
+  TinyTower tower = TinyTower::lfm2();
+  tower.left_out = "mm.1.weight";
+  EXPECT_THAT(fault_of(tower), HasSubstr("no tensor mm.1.weight"));
+  tower = TinyTower::lfm2();
+  tower.left_out = "mm.input_norm.weight";
+  EXPECT_THAT(fault_of(tower), HasSubstr("'mm.input_norm.bias' is not part of"));
+}
+
 TEST(VisionConfig, AFileForAnotherModelIsRefusedWithBothNumbers) {
   const VisionConfig config = config_of(TinyTower::odd());
-  EXPECT_TRUE(config.check_fits(40, 2));
-  EXPECT_THAT(config.check_fits(64, 2).error().message, HasSubstr("rows of 40 numbers, expected 64"));
-  EXPECT_THAT(config.check_fits(40, 0).error().message, HasSubstr("makes 2 vectors of a token beside the first"));
+  EXPECT_TRUE(config.check_fits({.width = 40, .num_deepstack = 2}));
+  EXPECT_THAT(config.check_fits({.width = 64, .num_deepstack = 2}).error().message,
+              HasSubstr("rows of 40 numbers, expected 64"));
+  EXPECT_THAT(config.check_fits({.width = 40}).error().message,
+              HasSubstr("makes 2 vectors of a token beside the first"));
 }
 
 TEST(VisionConfig, TheMemoryOfWeightsIsCounted) {

@@ -21,8 +21,14 @@ namespace octavo::test {
 struct TinyTower {
   int layers = 2, width = 64, heads = 4, ffn = 96, patch = 16, merge = 2, grid = 48, text = 32;
   std::vector<int> deepstack = {};
-  DType type = DType::kF32;  // of matrices
-  bool fused = true;         // Q, K and V lie in one tensor
+  std::string family = "qwen3vl_merger";
+  bool clamps = false, standardizes = false;  // gemma4v's
+  int edge = 0;                               // the longest side of a picture, of idefics3 and pixtral
+  int hidden = 0;                             // between the projector's products, of lfm2
+  bool norms_joined = false;                  // the projector's input, of lfm2
+  DType type = DType::kF32;                   // of matrices
+  bool exchanges_ffn = false;  // ffn_up and ffn_down have each other's names, as in old files of idefics3
+  bool fused = true;           // Q, K and V lie in one tensor
   bool deepstack_key = true;
   std::string left_out = {};                        // a key or a tensor that the file lacks
   std::function<void(GgufWriter&)> keys = nullptr;  // writes more keys; none of those named in `replaced`
@@ -37,6 +43,38 @@ struct TinyTower {
   /// A token is 3 x 3 patches.
   static TinyTower threes() {
     return {.layers = 1, .width = 32, .heads = 2, .ffn = 40, .patch = 4, .merge = 3, .grid = 7, .text = 24};
+  }
+
+  /// The shapes of that name in tools/tiny_tower.py.
+  static TinyTower gemma4v() { return {.ffn = 96, .merge = 3, .grid = 40, .family = "gemma4v"}; }
+  static TinyTower gemma4v_clamped() {
+    return {.width = 72,
+            .heads = 2,
+            .ffn = 100,
+            .patch = 4,
+            .merge = 3,
+            .grid = 50,
+            .text = 40,
+            .family = "gemma4v",
+            .clamps = true,
+            .standardizes = true};
+  }
+
+  static TinyTower idefics3() { return {.grid = 6, .family = "idefics3", .edge = 192}; }
+  static TinyTower lfm2() {
+    return {.width = 72,
+            .heads = 2,
+            .ffn = 100,
+            .patch = 4,
+            .grid = 5,
+            .text = 40,
+            .family = "lfm2",
+            .hidden = 56,
+            .norms_joined = true};
+  }
+  static TinyTower pixtral() { return {.merge = 1, .grid = 0, .family = "pixtral", .edge = 1024}; }
+  static TinyTower mistral3() {
+    return {.width = 72, .heads = 2, .ffn = 100, .patch = 4, .grid = 0, .text = 40, .family = "pixtral", .edge = 200};
   }
 
   static std::uint32_t hash(std::string_view name, std::uint32_t place) {
@@ -78,6 +116,11 @@ struct TinyTower {
   }
 
  private:
+  const char* merge_key() const {
+    return family == "qwen3vl_merger" || family == "pixtral" ? "clip.vision.spatial_merge_size"
+                                                             : "clip.vision.projector.scale_factor";
+  }
+  int image_size() const { return family == "gemma4v" ? 224 : family == "pixtral" ? edge : grid * patch; }
   static std::vector<std::uint64_t> shape_of(std::vector<int> sizes) { return {sizes.begin(), sizes.end()}; }
   static float number(std::string_view name, int place) {
     return static_cast<float>(hash(name, static_cast<std::uint32_t>(place)) >> 8) * 0x1p-23F - 1;
@@ -105,17 +148,24 @@ struct TinyTower {
     };
     key("general.architecture", "clip");
     key("clip.has_vision_encoder", true);
-    key("clip.projector_type", "qwen3vl_merger");
-    key("clip.use_gelu", true);
+    key("clip.projector_type", family);
+    if (family == "pixtral") key("clip.use_silu", true);
+    if (family != "pixtral" && family != "gemma4v") key("clip.use_gelu", true);
     const std::pair<const char*, int> sizes[] = {
         {"clip.vision.embedding_length", width}, {"clip.vision.feed_forward_length", ffn},
         {"clip.vision.block_count", layers},     {"clip.vision.attention.head_count", heads},
-        {"clip.vision.projection_dim", text},    {"clip.vision.image_size", grid * patch},
-        {"clip.vision.patch_size", patch},       {"clip.vision.spatial_merge_size", merge}};
-    for (const auto& [name, size] : sizes) key(name, static_cast<std::uint32_t>(size));
-    key("clip.vision.attention.layer_norm_epsilon", 1e-6F);
-    for (const char* name : {"clip.vision.image_mean", "clip.vision.image_std"})
-      array(name, std::vector<float>(3, 0.5F));
+        {"clip.vision.projection_dim", text},    {"clip.vision.image_size", image_size()},
+        {"clip.vision.patch_size", patch},       {merge_key(), merge}};
+    for (const auto& [name, size] : sizes)
+      if (name != merge_key() || merge > 1) key(name, static_cast<std::uint32_t>(size));
+    if (family == "idefics3") key("clip.vision.preproc_image_size", static_cast<std::uint32_t>(edge));
+    key("clip.vision.attention.layer_norm_epsilon", family == "pixtral" ? 1e-5F : 1e-6F);
+    std::vector<float> mean(3, 0.5F), deviation = mean;
+    if (family == "gemma4v") mean = {0, 0, 0}, deviation = {1, 1, 1};
+    if (family == "pixtral")
+      mean = {0.48145466F, 0.4578275F, 0.40821073F}, deviation = {0.26862954F, 0.26130258F, 0.27577711F};
+    array("clip.vision.image_mean", mean);
+    array("clip.vision.image_std", deviation);
     if (deepstack.empty() || !deepstack_key) return;
     std::vector<bool> flags(static_cast<std::size_t>(layers));
     for (const int layer : deepstack) flags[static_cast<std::size_t>(layer)] = true;
@@ -148,7 +198,87 @@ struct TinyTower {
     }
   }
 
+  void write_gemma4v(GgufWriter& writer) const {
+    matrix(writer, "v.patch_embd.weight", width, 3 * patch * patch, shape_of({patch, patch, 3, width}));
+    const std::string positions = "v.position_embd.weight";
+    add(
+        writer, positions, 2 * grid * width, [&](int i) { return number(positions, i) * 0.5F; },
+        shape_of({width, grid, 2}), DType::kF32);
+    for (int layer = 0; layer < layers; ++layer) {
+      const std::string p = "v.blk." + std::to_string(layer) + ".";
+      for (const char* name : {"ln1", "ln2", "attn_post_norm", "ffn_post_norm"})
+        vector(writer, p + name + ".weight", width, 1, 0.25F);
+      for (const char* name : {"attn_q_norm", "attn_k_norm"})
+        vector(writer, p + name + ".weight", width / heads, 1, 0.25F);
+      for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_out", "ffn_gate", "ffn_up", "ffn_down"}) {
+        const bool is_ffn = name[0] == 'f', is_down = name == std::string_view("ffn_down");
+        matrix(writer, p + name + ".weight", is_ffn && !is_down ? ffn : width, is_down ? ffn : width, {}, type);
+        for (const char* clamp : {".input_min", ".input_max", ".output_min", ".output_max"})
+          if (clamps)
+            vector(writer, p + name + clamp, 1, std::string_view(clamp).ends_with("min") ? -0.75F : 0.75F, 0.125F);
+      }
+    }
+    if (standardizes) vector(writer, "v.std_bias", width, 0, 0.5F);
+    if (standardizes) vector(writer, "v.std_scale", width, 1, 0.5F);
+    matrix(writer, "mm.input_projection.weight", text, width, {}, type);
+  }
+
+  /// SigLIP's encoder, of idefics3 and lfm2, with the projector of either.
+  void write_siglip(GgufWriter& writer) const {
+    matrix(writer, "v.patch_embd.weight", width, 3 * patch * patch, shape_of({patch, patch, 3, width}));
+    vector(writer, "v.patch_embd.bias", width, 0, 0.125F);
+    const std::string positions = "v.position_embd.weight";
+    add(
+        writer, positions, grid * grid * width, [&](int i) { return number(positions, i) * 0.5F; },
+        shape_of({width, grid * grid}), DType::kF32);
+    for (int layer = 0; layer < layers; ++layer) {
+      const std::string p = "v.blk." + std::to_string(layer) + ".";
+      norm(writer, p + "ln1", width);
+      for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_out"}) linear(writer, p + name, width, width);
+      norm(writer, p + "ln2", width);
+      linear(writer, p + (exchanges_ffn ? "ffn_down" : "ffn_up"), ffn, width);
+      linear(writer, p + (exchanges_ffn ? "ffn_up" : "ffn_down"), width, ffn);
+    }
+    norm(writer, "v.post_ln", width);
+    const int merged = merge * merge * width;
+    if (family == "idefics3") return matrix(writer, "mm.model.fc.weight", text, merged, {}, type);
+    if (norms_joined) norm(writer, "mm.input_norm", merged);
+    linear(writer, "mm.1", hidden, merged);
+    linear(writer, "mm.2", text, hidden);
+  }
+
+  void write_pixtral(GgufWriter& writer) const {
+    const auto product = [&](const std::string& stem, int rows, int cols) {
+      matrix(writer, stem + ".weight", rows, cols, {}, type);
+    };
+    const auto plain_norm = [&](const std::string& stem) { vector(writer, stem + ".weight", width, 1, 0.25F); };
+    matrix(writer, "v.patch_embd.weight", width, 3 * patch * patch, shape_of({patch, patch, 3, width}));
+    plain_norm("v.pre_ln");
+    for (int layer = 0; layer < layers; ++layer) {
+      const std::string p = "v.blk." + std::to_string(layer) + ".";
+      plain_norm(p + "ln1");
+      for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_out"}) product(p + name, width, width);
+      plain_norm(p + "ln2");
+      product(p + "ffn_gate", ffn, width);
+      product(p + "ffn_up", ffn, width);
+      product(p + "ffn_down", width, ffn);
+    }
+    if (merge > 1) {
+      plain_norm("mm.input_norm");
+      product("mm.patch_merger", width, width * merge * merge);
+      product("mm.1", text, width);
+      product("mm.2", text, text);
+    } else {
+      linear(writer, "mm.1", text, width);
+      linear(writer, "mm.2", text, text);
+    }
+    vector(writer, "v.token_embd.img_break", text, 0, 1);
+  }
+
   void write_tensors(GgufWriter& writer) const {
+    if (family == "gemma4v") return write_gemma4v(writer);
+    if (family == "pixtral") return write_pixtral(writer);
+    if (family != "qwen3vl_merger") return write_siglip(writer);
     for (const char* name : {"v.patch_embd.weight", "v.patch_embd.weight.1"})
       matrix(writer, name, width, 3 * patch * patch, shape_of({patch, patch, 3, width}));
     vector(writer, "v.patch_embd.bias", width, 0, 0.125F);

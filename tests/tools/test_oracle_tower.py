@@ -22,7 +22,7 @@ class Oracle(unittest.TestCase):
             with tempfile.TemporaryDirectory() as place:
                 path = pathlib.Path(place, "mmproj.gguf")
                 tiny_tower.write(path, shape, **more)
-                yield name, shape, oracle_tower.Tower(path)
+                yield name, shape, oracle_tower.tower_of(path)
 
     def test_it_makes_the_vectors_of_the_original(self):
         compared = set()

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,14 +71,39 @@ std::vector<std::filesystem::path> encoders_beside(const std::filesystem::path& 
   return found;
 }
 
-Result<void> check_limits(const EngineOptions& options, const PictureFamily& family) {
+Result<void> check_limits(const EngineOptions& options, int most) {
   const int min = options.image_min_tokens, max = options.image_max_tokens;
-  if (min < 0 || min > family.most_tokens)
-    return fail("image_min_tokens: found {}, expected 0 (the family's own) to {}", min, family.most_tokens);
-  if (max < 0 || max > family.most_tokens || (max > 0 && max < min))
-    return fail("image_max_tokens: found {}, expected 0 (the family's own), or {} to {}", max, std::max(1, min),
-                family.most_tokens);
+  if (min < 0 || min > most) return fail("image_min_tokens: found {}, expected 0 (the family's own) to {}", min, most);
+  if (max < 0 || max > most || (max > 0 && max < min))
+    return fail("image_max_tokens: found {}, expected 0 (the family's own), or {} to {}", max, std::max(1, min), most);
   return {};
+}
+
+/// Whether a file of a text model may have encoders of a family beside it.
+bool may_see_by(const PictureFamily& family, const ModelSource& model) {
+  const std::string_view architecture = model.get_string("general.architecture").value_or("");
+  if (!family.text_models.empty())
+    return std::ranges::find(family.text_models, architecture) != family.text_models.end();
+  return model.find(fmt::format("{}.rope.dimension_sections", architecture)) != nullptr;
+}
+
+/// What a file of a text model says of the pictures that it reads.
+SeeingModel seeing_model(const ModelSource& model) {
+  const std::string_view architecture = model.get_string("general.architecture").value_or("");
+  const auto number = [&](std::string_view key) {
+    const std::uint64_t found = model.get_u64(fmt::format("{}.{}", architecture, key)).value_or(0);
+    return static_cast<int>(std::min<std::uint64_t>(found, std::numeric_limits<int>::max()));
+  };
+  return {.width = number("embedding_length"),
+          .num_deepstack = number("n_deepstack_layers"),
+          .has_layer_embeddings = number("embedding_length_per_layer_input") > 0};
+}
+
+/// Whether an encoder that nobody has named may be a model's.
+bool suits(const PictureFile& file, const ModelSource& model) {
+  if (!may_see_by(*file.family, model)) return false;
+  const auto words = model.get_strings("tokenizer.ggml.tokens");
+  return !words || std::ranges::find(*words, file.family->markup.placeholder) != words->end();
 }
 
 Result<PictureRules> rules_of(const PictureFile& file, const EngineOptions& options, const ModelConfig& config,
@@ -90,10 +116,12 @@ Result<PictureRules> rules_of(const PictureFile& file, const EngineOptions& opti
                 file.source->path().string(), family->markup.placeholder, family->name);
   const TokenRange tokens = file.tokens(options);
   return PictureRules{.family = family,
-                      .geometry = {.patch_side = file.config.patch_side, .merge_side = file.config.merge_side},
+                      .geometry = file.geometry(),
                       .placeholder = placeholder,
+                      .tokenizer = &chat->tokenizer(),
                       .min_tokens = tokens.min,
                       .max_tokens = tokens.max,
+                      .most_tokens = file.most_tokens(),
                       .turns_by_grid = turns_by_grid(config),
                       .bounds = options.picture_bounds};
 }
@@ -102,20 +130,18 @@ Result<PictureRules> rules_of(const PictureFile& file, const EngineOptions& opti
 
 TokenRange PictureFile::tokens(const EngineOptions& options) const {
   const TokenRange usual = family->usual_tokens({.min = config.min_tokens, .max = config.max_tokens});
-  const int max = options.image_max_tokens > 0 ? options.image_max_tokens : usual.max;
+  const int max = options.image_max_tokens > 0 ? options.image_max_tokens : std::min(usual.max, most_tokens());
   const int min = options.image_min_tokens > 0 ? options.image_min_tokens : usual.min;
   return {.min = std::min(min, max), .max = std::max(max, options.image_min_tokens)};
 }
 
+int PictureFile::most_tokens() const {
+  return config.most_tokens > 0 ? std::min(config.most_tokens, family->most_tokens) : family->most_tokens;
+}
+
 FoundPictures FoundPictures::find(const EngineOptions& options, const ModelSource& model) {
-  const auto number = [&](std::string_view key) {
-    const std::string whole = fmt::format("{}.{}", model.get_string("general.architecture").value_or(""), key);
-    return model.get_u64(whole).value_or(0);
-  };
-  // Rotary positions with parts show that a model sees.
-  const std::string sections =
-      fmt::format("{}.rope.dimension_sections", model.get_string("general.architecture").value_or(""));
-  if (model.find(sections) == nullptr) return {};
+  if (std::ranges::none_of(picture_families(), [&](const auto& family) { return may_see_by(family, model); }))
+    return {};
   FoundPictures found;
   for (const std::filesystem::path& path : encoders_beside(options.model_path)) {
     EngineOptions with_it = options;
@@ -123,12 +149,18 @@ FoundPictures FoundPictures::find(const EngineOptions& options, const ModelSourc
     Result<PictureFile> file = PictureFile::open(with_it);
     if (!file) {
       found.passed_over.push_back(file.error().message);
-    } else if (file->config.check_fits(static_cast<int>(number("embedding_length")),
-                                       static_cast<int>(number("n_deepstack_layers")))) {
-      file->was_found = true;
-      found.file = std::move(*file);
-      break;
+      continue;
     }
+    const SeeingModel seeing = seeing_model(model);
+    if (!suits(*file, model) || seeing.width != file->config.text_width) continue;
+    if (const Result<void> fits = file->config.check_fits(seeing); !fits) {
+      if (file->config.wants_layer_embeddings)
+        found.passed_over.push_back(fmt::format("{}: {}", path.string(), fits.error().message));
+      continue;
+    }
+    file->was_found = true;
+    found.file = std::move(*file);
+    break;
   }
   return found;
 }
@@ -139,13 +171,15 @@ Result<PictureFile> PictureFile::open(const EngineOptions& options) {
   OCTAVO_TRY(file.config, VisionConfig::load(*file.source));
   file.family = find_picture_family(file.config.family);
   OCTAVO_CHECK(file.family != nullptr, "a family {} without a row", file.config.family);
-  OCTAVO_TRY_VOID(check_limits(options, *file.family));
+  OCTAVO_TRY_VOID(check_limits(options, file.most_tokens()));
   return file;
 }
 
 Result<LoadedPictures> load_pictures(PictureFile file, const EngineOptions& options, const ModelConfig& config,
                                      const ModelTokenizer& words, IsaLevel isa, ThreadPool& pool) {
-  const Result<void> fits = file.config.check_fits(config.width, config.num_deepstack);
+  const Result<void> fits = file.config.check_fits({.width = config.width,
+                                                    .num_deepstack = config.num_deepstack,
+                                                    .has_layer_embeddings = config.per_layer_width > 0});
   if (!fits) return fail("{}: {}", file.source->path().string(), fits.error().message);
   LoadedPictures loaded;
   OCTAVO_TRY(loaded.rules, rules_of(file, options, config, words));
@@ -159,7 +193,7 @@ Result<LoadedPictures> load_pictures(PictureFile file, const EngineOptions& opti
                  .family = file.config.family,
                  .min_tokens = loaded.rules.min_tokens,
                  .max_tokens = loaded.rules.max_tokens,
-                 .most_tokens = loaded.rules.family->most_tokens,
+                 .most_tokens = loaded.rules.most_tokens,
                  .weight_bytes = tower->weight_bytes()};
   loaded.encoder = std::make_unique<TowerEncoder>(std::move(tower));
   return loaded;

@@ -26,6 +26,14 @@ struct PictureFile {
 
   /// The range of tokens of a picture where a request does not say.
   TokenRange tokens(const EngineOptions& options) const;
+  /// The most tokens of a picture that may be asked for.
+  int most_tokens() const;
+  PictureGeometry geometry() const {
+    return {.patch_side = config.patch_side,
+            .merge_side = config.merge_side,
+            .tile_side = config.tile_side,
+            .longest_side = config.longest_side};
+  }
   PictureMarks marks() const { return {.place = family->markup.place, .placeholder = family->markup.placeholder}; }
 
   std::unique_ptr<const ModelSource> source;
@@ -36,7 +44,7 @@ struct PictureFile {
 
 /// The encoders of pictures beside a model, or in its folder.
 struct FoundPictures {
-  /// The best that fits, if the model sees (EngineOptions::finds_mmproj).
+  /// The best that fits, if the model may see (EngineOptions::finds_mmproj).
   static FoundPictures find(const EngineOptions& options, const ModelSource& model);
 
   std::optional<PictureFile> file = {};

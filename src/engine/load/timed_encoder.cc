@@ -44,7 +44,7 @@ Picture made_up(PictureSize size) {
 TimedEncoder::TimedEncoder(const PictureFile& file, const EngineOptions& options)
     : file_name_(file.source->path().filename().string()),
       family_(file.family),
-      geometry_{.patch_side = file.config.patch_side, .merge_side = file.config.merge_side},
+      geometry_(file.geometry()),
       tokens_(file.tokens(options)),
       pool_(std::make_unique<ThreadPool>(options.num_threads > 0 ? options.num_threads : default_threads())) {}
 
@@ -60,7 +60,7 @@ Result<std::unique_ptr<TimedEncoder>> TimedEncoder::load(const EngineOptions& op
   return encoder;
 }
 
-PictureLayout TimedEncoder::layout(PictureSize size) const { return family_->layout(size, geometry_, tokens_); }
+PictureLayout TimedEncoder::layout(PictureSize size) const { return family_->lay_out(size, geometry_, tokens_); }
 
 Result<std::optional<EncodedPicture>> TimedEncoder::encode(const PictureLayout& layout,
                                                            const std::function<bool()>& is_stopped) {

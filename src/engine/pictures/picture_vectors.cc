@@ -39,13 +39,16 @@ std::shared_ptr<PictureRows> PictureVectors::rows_of(const std::shared_ptr<const
   key += domain;
   const std::lock_guard lock(mutex_);
   if (std::shared_ptr<PictureRows> rows = known_[key].lock()) {
-    ++counts_.found;
+    if (picture->ends_picture) ++counts_.found;
     if (rows->picture == nullptr) rows->picture = picture;
     return rows;
   }
   std::erase_if(known_, [&](const auto& entry) { return entry.first != key && entry.second.expired(); });
-  auto rows = std::make_shared<PictureRows>(PictureRows{
-      .picture = picture, .grid_rows = picture->rows, .grid_columns = picture->columns, .row_floats = row_floats()});
+  auto rows = std::make_shared<PictureRows>(PictureRows{.picture = picture,
+                                                        .grid_rows = picture->rows,
+                                                        .grid_columns = picture->columns,
+                                                        .row_floats = row_floats(),
+                                                        .ends_picture = picture->ends_picture});
   known_[key] = rows;
   return rows;
 }
@@ -76,7 +79,7 @@ void PictureVectors::collect() {
     counts_.bytes = kept_bytes_;
     return;
   }
-  ++counts_.encoded;
+  if (job->rows->ends_picture) ++counts_.encoded;
   counts_.encode_s += job->seconds;
   kept_.push_back({.rows = job->rows, .vectors = std::move(job->vectors), .last_turn = turn_});
   job->rows->vectors = kept_.back().vectors.data();
@@ -89,6 +92,8 @@ void PictureVectors::note(const Sequence& sequence, std::size_t place) {
   for (std::size_t i = 0; i < sequence.given.rows.size(); ++i) {
     if (sequence.given.rows[i].end() <= sequence.num_computed) continue;
     const std::shared_ptr<PictureRows>& rows = sequence.given.pictures[i];
+    if (i > 0 && rows == sequence.given.pictures[i - 1] && sequence.given.rows[i - 1].end() > sequence.num_computed)
+      continue;  // another part of the same picture
     if (rows->vectors == nullptr) {
       if (!rows->has_failed) wanted_.push_back({.rows = rows, .place = place, .is_next = is_next});
       is_next = false;

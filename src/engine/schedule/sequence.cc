@@ -1,5 +1,7 @@
 #include "engine/schedule/sequence.h"
 
+#include <algorithm>
+
 #include "base/to_size.h"
 
 namespace octavo {
@@ -23,7 +25,7 @@ int SequenceGiven::num_encoded(int num_computed) const {
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].end() > num_computed)
       count += pictures[i]->vectors != nullptr ? rows[i].end() - std::max(rows[i].first, num_computed)
-                                               : std::min(pictures[i]->num_encoded, rows[i].count);
+                                               : std::clamp(pictures[i]->num_encoded - rows[i].index, 0, rows[i].count);
   return count;
 }
 

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/to_size.h"
 #include "tokenizer/text_encoder.h"
-#include "vision/resize.h"
 
 namespace octavo {
 namespace {
@@ -54,6 +53,13 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
 };
 
+std::array<std::uint8_t, 32> digest_of_tile(std::span<const std::uint8_t> picture, std::size_t tile) {
+  Sha256 hash;
+  hash.add(std::as_bytes(picture));
+  hash.add(fmt::format("tile {}", tile));
+  return hash.digest();
+}
+
 }  // namespace
 
 Result<std::vector<PromptPictures::Measured>> PromptPictures::measure(
@@ -78,10 +84,12 @@ Result<PromptPictures::Measured> PromptPictures::measure_one(const PictureInput&
   if (!header) return at_place(place, header.error());
   const int max = input.max_tokens > 0 ? input.max_tokens : rules_.max_tokens;
   const int min = input.min_tokens > 0 ? input.min_tokens : std::min(rules_.min_tokens, max);
-  const TokenRange tokens{.min = min, .max = std::min(max, rules_.family->most_tokens)};
-  const PictureLayout layout = rules_.family->layout(header->size, rules_.geometry, tokens);
-  OCTAVO_CHECK(layout.tiles.size() == 1, "{} tiles", layout.tiles.size());
-  return Measured{.input = &input, .place = std::move(place), .header = *header, .tile = layout.tiles.front()};
+  const int most = rules_.most_tokens > 0 ? rules_.most_tokens : rules_.family->most_tokens;
+  const TokenRange tokens{.min = min, .max = std::min(max, most)};
+  return Measured{.input = &input,
+                  .place = std::move(place),
+                  .header = *header,
+                  .layout = rules_.family->lay_out(header->size, rules_.geometry, tokens)};
 }
 
 Result<void> PromptPictures::expand(std::span<const Measured> pictures, std::size_t max_tokens,
@@ -90,35 +98,57 @@ Result<void> PromptPictures::expand(std::span<const Measured> pictures, std::siz
   if (places != pictures.size())
     return fail("found {} pictures, but the prompt has places for {}", pictures.size(), places);
   std::size_t size = prompt.tokens.size();
-  for (const Measured& measured : pictures) size += to_size(measured.tile.num_tokens()) - 1;
+  for (const Measured& measured : pictures) size += to_size(measured.layout.num_tokens()) - 1;
   if (max_tokens != 0 && size > max_tokens) return too_many_tokens(max_tokens);
   std::vector<TokenId> tokens;
   tokens.reserve(size);
   auto next = pictures.begin();
   for (const TokenId token : prompt.tokens) {
-    if (token != rules_.placeholder) {
+    if (token == rules_.placeholder) {
+      OCTAVO_TRY_VOID(add_picture(*next++, tokens, prompt));
+    } else {
       tokens.push_back(token);
-      continue;
     }
-    const int count = next->tile.num_tokens();
-    prompt.pictures.push_back({.first = static_cast<std::int32_t>(tokens.size()), .count = count});
-    tokens.insert(tokens.end(), to_size(count), rules_.placeholder);
-    const PictureSize was = next->header.size, is = next->tile.size;
-    if (2 * is.width < was.width || 2 * is.height < was.height)
-      prompt.warnings.push_back(fmt::format("{}: the picture of {} pixels was made {}, which is {} tokens", next->place,
-                                            size_text(was), size_text(is), count));
-    ++next;
+    if (max_tokens != 0 && tokens.size() > max_tokens) return too_many_tokens(max_tokens);
   }
   prompt.tokens = std::move(tokens);
   return {};
 }
 
+Result<void> PromptPictures::add_text(const std::string& text, std::vector<TokenId>& tokens) const {
+  if (text.empty()) return {};
+  OCTAVO_CHECK(rules_.tokenizer != nullptr, "no tokenizer for {}", text);
+  OCTAVO_TRY(const std::vector<TokenId> more, rules_.tokenizer->encode(text, {.add_special = false}));
+  tokens.insert(tokens.end(), more.begin(), more.end());
+  return {};
+}
+
+Result<void> PromptPictures::add_picture(const Measured& measured, std::vector<TokenId>& tokens,
+                                         ChatPrompt& prompt) const {
+  const PictureLayout& layout = measured.layout;
+  for (const PictureTile& tile : layout.tiles) {
+    OCTAVO_TRY_VOID(add_text(tile.before, tokens));
+    const int step = layout.row_end.empty() ? tile.num_tokens() : tile.columns;
+    for (int index = 0; index < tile.num_tokens(); index += step) {
+      if (index > 0) OCTAVO_TRY_VOID(add_text(layout.row_end, tokens));
+      prompt.pictures.push_back({.first = static_cast<std::int32_t>(tokens.size()), .count = step, .index = index});
+      tokens.insert(tokens.end(), to_size(step), rules_.placeholder);
+    }
+  }
+  OCTAVO_TRY_VOID(add_text(layout.after, tokens));
+  const PictureSize was = measured.header.size, is = layout.seen();
+  if (2 * is.width < was.width || 2 * is.height < was.height)
+    prompt.warnings.push_back(fmt::format("{}: the picture of {} pixels was made {}, which is {} tokens",
+                                          measured.place, size_text(was), size_text(is), layout.num_tokens()));
+  return {};
+}
+
 Result<void> PromptPictures::decode(std::span<const Measured> pictures, RequestWork* work, ChatPrompt& prompt) const {
-  std::map<std::array<std::uint8_t, 32>, std::shared_ptr<const PreparedPicture>> known;  // the pictures of this prompt
-  for (std::size_t i = 0; i < pictures.size(); ++i) {
-    const Measured& measured = pictures[i];
-    std::shared_ptr<const PreparedPicture>& prepared = known[digest_of(measured)];
-    if (prepared == nullptr) {
+  std::map<Digest, Tiles> known;  // the pictures of this prompt
+  auto next = prompt.pictures.begin();
+  for (const Measured& measured : pictures) {
+    Tiles& tiles = known[digest_of(measured)];
+    if (tiles.empty()) {
       {
         std::unique_lock lock(mutex_);
         while (decode_bytes_ > 0 && decode_bytes_ + measured.header.decode_bytes > kMostDecodeBytes) {
@@ -127,39 +157,49 @@ Result<void> PromptPictures::decode(std::span<const Measured> pictures, RequestW
         }
         decode_bytes_ += measured.header.decode_bytes;
       }
-      Result<std::shared_ptr<const PreparedPicture>> made = prepare(measured);
+      Result<Tiles> made = prepare(measured);
       {
         const std::lock_guard lock(mutex_);
         decode_bytes_ -= measured.header.decode_bytes;
       }
       has_room_.notify_all();
       if (!made) return at_place(measured.place, made.error());
-      prepared = std::move(*made);
+      tiles = std::move(*made);
     }
-    prompt.pictures[i].picture = prepared;
+    for (const std::shared_ptr<const PreparedPicture>& tile : tiles)
+      for (int left = tile->num_tokens(); left > 0; left -= next++->count) next->picture = tile;
     if (work != nullptr && work->is_stopped()) return std::unexpected(work->stopped());
   }
   return {};
 }
 
-Result<std::shared_ptr<const PreparedPicture>> PromptPictures::prepare(const Measured& measured) const try {
-  OCTAVO_TRY(const Picture picture,
+Result<PromptPictures::Tiles> PromptPictures::prepare(const Measured& measured) const try {
+  OCTAVO_TRY(Picture picture,
              decode_picture(bytes_of(*measured.input),
                             {.bytes = rules_.bounds.bytes, .pixels = static_cast<std::int64_t>(rules_.bounds.pixels)}));
-  return std::make_shared<const PreparedPicture>(
-      PreparedPicture{.pixels = resize(picture, measured.tile.size, rules_.family->filter),
-                      .rows = measured.tile.rows,
-                      .columns = measured.tile.columns,
-                      .digest = digest_of(measured)});
+  std::vector<Picture> made = make_tiles(std::move(picture), measured.layout, rules_.family->filter);
+  const Digest digest = digest_of(measured);
+  Tiles tiles;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const PictureTile& tile = measured.layout.tiles[i];
+    tiles.push_back(std::make_shared<const PreparedPicture>(
+        PreparedPicture{.pixels = std::move(made[i]),
+                        .rows = tile.rows,
+                        .columns = tile.columns,
+                        .ends_picture = i + 1 == made.size(),
+                        .digest = made.size() == 1 ? digest : digest_of_tile(digest, i)}));
+  }
+  return tiles;
 } catch (const std::bad_alloc&) {
   return fail_as(ErrorKind::kOutOfMemory, "the system has no memory to decode {}", size_text(measured.header.size));
 }
 
-std::array<std::uint8_t, 32> PromptPictures::digest_of(const Measured& measured) const {
+PromptPictures::Digest PromptPictures::digest_of(const Measured& measured) const {
   Sha256 hash;
   hash.add(rules_.family->name);
   hash.add(rules_.encoder_hash);
-  hash.add(size_text(measured.tile.size));
+  for (const PictureSize size : measured.layout.scaled) hash.add(size_text(size));
+  for (const PictureTile& tile : measured.layout.tiles) hash.add(size_text(tile.size));
   hash.add(bytes_of(*measured.input));
   return hash.digest();
 }

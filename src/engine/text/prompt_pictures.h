@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "octavo/model_text.h"
+#include "tokenizer/tokenizer.h"
 #include "vision/picture_family.h"
 #include "vision/prepared_picture.h"
 
@@ -26,9 +27,11 @@ namespace octavo {
 struct PictureRules {
   const PictureFamily* family = nullptr;
   PictureGeometry geometry = {};
-  TokenId placeholder = -1;            // the token that stands for a row of a picture
-  int min_tokens = 0, max_tokens = 0;  // for a picture that asks for no number of tokens
-  bool turns_by_grid = false;          // see SequenceGiven
+  TokenId placeholder = -1;              // the token that stands for a row of a picture
+  const Tokenizer* tokenizer = nullptr;  // of the texts around rows; null: the family has none
+  int min_tokens = 0, max_tokens = 0;    // for a picture that asks for no number of tokens
+  int most_tokens = 0;                   // the most that a picture may ask for; 0: the family's
+  bool turns_by_grid = false;            // see SequenceGiven
   PictureBounds bounds = {};
   std::string encoder_hash = {};
 };
@@ -47,7 +50,7 @@ class PromptPictures {
     const PictureInput* input = nullptr;
     std::string place = {};
     PictureHeader header = {};
-    PictureTile tile = {};
+    PictureLayout layout = {};
   };
   /// Measures the pictures of a prompt in their order, by the heads of their files. Errors name the picture.
   Result<std::vector<Measured>> measure(std::span<const PictureInput* const> pictures) const;
@@ -59,8 +62,15 @@ class PromptPictures {
 
  private:
   Result<Measured> measure_one(const PictureInput& input, std::string place) const;
-  Result<std::shared_ptr<const PreparedPicture>> prepare(const Measured& measured) const;
-  std::array<std::uint8_t, 32> digest_of(const Measured& measured) const;
+  using Digest = std::array<std::uint8_t, 32>;
+  using Tiles = std::vector<std::shared_ptr<const PreparedPicture>>;
+
+  /// Adds the tokens of a text of the markup.
+  Result<void> add_text(const std::string& text, std::vector<TokenId>& tokens) const;
+  /// Adds a picture's tokens, and their places to the prompt.
+  Result<void> add_picture(const Measured& measured, std::vector<TokenId>& tokens, ChatPrompt& prompt) const;
+  Result<Tiles> prepare(const Measured& measured) const;
+  Digest digest_of(const Measured& measured) const;
 
   const PictureRules rules_;
   mutable std::mutex mutex_;

@@ -58,7 +58,9 @@ enum class TensorForm {
   kScales,                // of either
   kBehindPadding,         // rows of positions behind those that count the padding token, which nobody has
   kKeysThenValues,        // for each head the rows that make its keys, which GGUF has by columns, and its values
-  kNumbers,               // a matrix that GGUF has as F32
+  kNumbers,               // of two to four dimensions, as F32
+  kNumber,                // one number, perhaps without a dimension
+  kPixelRows,             // [rows, side, side, 3]: becomes F32 [rows, 3, side, side], a kernel
   kFrames,                // [rows, 3, 2 frames, side, side]: becomes the F32 kernel of each frame
 };
 

@@ -126,7 +126,8 @@ Result<FolderSource> FolderSource::open_tower(const fs::path& folder, const std:
     OCTAVO_TRY(const auto part, processing->object().object_if("image_processor"));
     of_pictures = part.value_or(processing->object());
   }
-  OCTAVO_TRY_VOID(add_tower_keys(*tower, {*vision, text_config.value_or(config), of_pictures, source.builder_}));
+  OCTAVO_TRY_VOID(
+      add_tower_keys(*tower, {*vision, text_config.value_or(config), config, of_pictures, source.builder_}));
   OCTAVO_TRY(source.checkpoint_, Checkpoint::open(folder, {}, stop));
   auto tensors = list_tower_tensors(source.checkpoint_, *tower, *vision, stop);
   if (!tensors) return fail("{}: {}", folder.string(), tensors.error().message);

@@ -116,9 +116,12 @@ Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& 
   return maker;
 }
 
-TensorMaker TensorMaker::of_tower() {
+TensorMaker TensorMaker::of_tower(std::optional<std::uint64_t> heads) {
   static constexpr Family kPlain{.model = {}, .architecture = {}, .add_keys = nullptr};
-  return {kPlain, Math()};
+  static constexpr Family kPaired{.model = {}, .architecture = {}, .add_keys = nullptr, .pairs_neighbours = true};
+  TensorMaker maker(heads ? kPaired : kPlain, Math());
+  maker.num_heads_ = maker.num_kv_heads_ = heads.value_or(0);
+  return maker;
 }
 
 /// Value heads take turns over the key heads; `unit` pieces belong to a head.
@@ -240,6 +243,12 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
     case TensorForm::kGateAndUpBiases: return add_biases(tensor, place.name, out);
     case TensorForm::kBehindPadding: return add_behind_padding(tensor, place.name, out);
     case TensorForm::kNumbers: return add_numbers(tensor, place.name, out);
+    case TensorForm::kPixelRows: return add_pixel_rows(tensor, place.name, out);
+    case TensorForm::kNumber: {
+      OCTAVO_TRY(const float number, number_of(tensor));
+      push_numbers(out, place.name, {1}, {number});
+      return {};
+    }
     case TensorForm::kFrames: return add_frames(tensor, place.name, out);
     case TensorForm::kConvolution:
     case TensorForm::kShortConvolution:
@@ -289,11 +298,32 @@ Result<void> TensorMaker::add_behind_padding(const CheckpointTensor& tensor, con
 
 Result<void> TensorMaker::add_numbers(const CheckpointTensor& tensor, const std::string& name,
                                       std::vector<NamedTensor>& out) {
-  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+  OCTAVO_TRY_VOID(check_dims(tensor, 2, 4));
   OCTAVO_TRY(const DType type, type_of(tensor));
   const StoredRows data({StoredSlice{tensor, 0, tensor.stored->bytes}}, {}, element_bytes(type));
   OCTAVO_TRY(std::vector<float> numbers, numbers_of(tensor, type, data));
-  push_numbers(out, name, {tensor.stored->shape[1], tensor.stored->shape[0]}, std::move(numbers));
+  push_numbers(out, name, {tensor.stored->shape.rbegin(), tensor.stored->shape.rend()}, std::move(numbers));
+  return {};
+}
+
+Result<void> TensorMaker::add_pixel_rows(const CheckpointTensor& tensor, const std::string& name,
+                                         std::vector<NamedTensor>& out) {
+  constexpr std::uint64_t kChannels = 3;
+  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  const std::uint64_t rows = tensor.stored->shape[0], cols = tensor.stored->shape[1], pixels = cols / kChannels;
+  const auto side = static_cast<std::uint64_t>(std::llround(std::sqrt(static_cast<double>(pixels))));
+  if (kChannels * side * side != cols)
+    return fail("{} has {} columns, expected three for each pixel of a square", shown(tensor), cols);
+  const StoredRows data({StoredSlice{tensor, 0, tensor.stored->bytes}}, {}, element_bytes(type));
+  OCTAVO_TRY(const std::vector<float> numbers, numbers_of(tensor, type, data));
+  std::vector<float> kernel;
+  kernel.reserve(numbers.size());
+  for (std::uint64_t row = 0; row < rows; ++row)
+    for (std::uint64_t channel = 0; channel < kChannels; ++channel)
+      for (std::uint64_t pixel = 0; pixel < pixels; ++pixel)
+        kernel.push_back(numbers[to_size(row * cols + pixel * kChannels + channel)]);
+  push_numbers(out, name, {side, side, kChannels, rows}, std::move(kernel));
   return {};
 }
 

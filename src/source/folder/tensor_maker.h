@@ -26,8 +26,8 @@ class TensorMaker {
   /// Reads the numbers of heads of both kinds. The family outlives the maker.
   static Result<TensorMaker> create(const Family& family, const JsonObject& config, Math math);
 
-  /// A maker for encoders of pictures, whose rows keep their order.
-  static TensorMaker of_tower();
+  /// A maker for encoders of pictures. Rows keep their order, unless GGUF pairs neighbours of so many heads.
+  static TensorMaker of_tower(std::optional<std::uint64_t> heads);
 
   /// Appends the tensors of a stored tensor of any form but MXFP4's.
   Result<void> add(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out);
@@ -68,6 +68,7 @@ class TensorMaker {
   Result<void> add_behind_padding(const CheckpointTensor& tensor, const std::string& name,
                                   std::vector<NamedTensor>& out) const;
   Result<void> add_numbers(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
+  Result<void> add_pixel_rows(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
   Result<void> add_frames(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
   static Result<void> add_gate_then_up(const CheckpointTensor& tensor, const std::string& name,
                                        std::vector<NamedTensor>& out);

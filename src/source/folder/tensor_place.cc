@@ -77,7 +77,8 @@ std::optional<std::string> name_in_language_model(const Family& family, std::str
   }
   // transformers 4 saved "language_model.model.norm.weight" and "language_model.lm_head.weight"; 5 has another form.
   if (take_prefix(name, "language_model.")) return std::string(name);
-  if (take_prefix(name, "model.language_model.")) return "model." + std::string(name);
+  if (take_prefix(name, "model.language_model.") || take_prefix(name, "model.text_model."))
+    return "model." + std::string(name);
   // Qwen2-VL was saved in this form, beside "visual.".
   if (name.starts_with("model.layers.") || name == "model.embed_tokens.weight" || name == "model.norm.weight")
     return std::string(name);

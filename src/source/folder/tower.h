@@ -5,6 +5,7 @@
 // opened.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <stop_token>
 #include <string_view>
@@ -21,6 +22,7 @@ namespace octavo {
 struct TowerKeys {
   JsonObject vision;                     // vision_config
   JsonObject language;                   // the config of the language model
+  JsonObject whole;                      // the config of all parts
   std::optional<JsonObject> processing;  // how pictures are prepared, where the folder says it
   DirectoryBuilder& out;
 };
@@ -28,12 +30,14 @@ struct TowerKeys {
 struct TowerFamily {
   std::string_view name;  // the projector's type
   Result<void> (*add_keys)(const TowerKeys& keys);
+  std::array<float, 3> mean, deviation;        // of the channels, where the folder does not say
   std::span<const std::string_view> prefixes;  // the prefixes of all names, the longest first
   std::span<const TensorName> whole_names;     // the names of tensors outside layers
   std::string_view layers;                     // the prefix of a layer's number
   std::span<const TensorName> layer_names;
-  std::string_view deepstack;  // the prefix of a DeepStack merger's number
-  std::span<const TensorName> deepstack_names;
+  bool pairs_neighbours = false;    // GGUF's file pairs neighbours where the checkpoint pairs the halves of a head
+  std::string_view deepstack = {};  // the prefix of a DeepStack merger's number
+  std::span<const TensorName> deepstack_names = {};
 };
 
 /// A family by name; nullptr: there is no such family.

@@ -20,7 +20,7 @@ std::optional<TensorPlace> place_of(const TowerFamily& family, std::string_view 
                                     std::span<const std::uint64_t> deepstack) {
   if (auto whole = place_in_table(family.whole_names, name)) return whole;
   const bool is_of_layer = take_prefix(name, family.layers);
-  if (!is_of_layer && !take_prefix(name, family.deepstack)) return std::nullopt;
+  if (!is_of_layer && (family.deepstack.empty() || !take_prefix(name, family.deepstack))) return std::nullopt;
   const auto number = take_number(name);
   if (!number || (!is_of_layer && *number >= deepstack.size())) return std::nullopt;
   auto place = place_in_table(is_of_layer ? family.layer_names : family.deepstack_names, name);
@@ -35,7 +35,11 @@ std::optional<TensorPlace> place_of(const TowerFamily& family, std::string_view 
 Result<std::vector<NamedTensor>> list_tower_tensors(const Checkpoint& checkpoint, const TowerFamily& family,
                                                     const JsonObject& vision, const std::stop_token& stop) {
   OCTAVO_TRY(const std::vector<std::uint64_t> deepstack, deepstack_layers(vision));
-  TensorMaker maker = TensorMaker::of_tower();
+  std::optional<std::uint64_t> heads;
+  if (family.pairs_neighbours) {
+    OCTAVO_TRY(heads, vision.size("num_attention_heads"));
+  }
+  TensorMaker maker = TensorMaker::of_tower(heads);
   std::vector<NamedTensor> list;
   for (const CheckpointTensor& tensor : checkpoint.tensors()) {
     OCTAVO_TRY_VOID(check_stop(stop, "loading"));

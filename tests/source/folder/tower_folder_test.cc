@@ -210,6 +210,65 @@ TEST_F(TowerFolder, TensorsOfOtherFormsAreRefusedByName) {
               HasSubstr("has no place"));
 }
 
+constexpr std::string_view kGemmaVision = R"("num_hidden_layers": 1, "hidden_size": 8, "num_attention_heads": 2,
+  "num_key_value_heads": 2, "head_dim": 4, "intermediate_size": 12, "patch_size": 2, "pooling_kernel_size": 3,
+  "hidden_activation": "gelu_pytorch_tanh", "rope_parameters": {"rope_theta": 100.0})";
+
+TEST_F(TowerFolder, Gemma4sBoundsTablesAndPatchesBecomeTheFilesForm) {
+  folder_.write("config.json", config(kGemmaVision, "Gemma4ForConditionalGeneration"));
+  folder_.write("preprocessor_config.json", R"({"do_normalize": false, "image_mean": [0.5, 0.5, 0.5]})");
+  const std::string p = "model.vision_tower.encoder.layers.0.";
+  folder_.write("model.safetensors", file_of({{"model.vision_tower.patch_embedder.input_proj.weight", {8, 12}},
+                                              {"model.vision_tower.patch_embedder.position_embedding_table", {2, 5, 8}},
+                                              {p + "self_attn.q_proj.input_min", {}},
+                                              {p + "self_attn.q_proj.linear.weight", {8, 8}},
+                                              {p + "post_feedforward_layernorm.weight", {8}},
+                                              {"model.embed_vision.embedding_projection.weight", {4, 8}}}));
+  const auto source = opened();
+  EXPECT_EQ(source->get_string("clip.projector_type").value(), "gemma4v");
+  EXPECT_EQ(source->get_u32("clip.vision.projector.scale_factor").value(), 3U);
+  EXPECT_EQ(source->get_u32("clip.vision.attention.head_dim").value(), 4U);
+  EXPECT_THAT(source->get_f32_array("clip.vision.image_mean").value(), ElementsAre(0, 0, 0)) << "nothing is normed";
+  EXPECT_EQ(source->find_tensor("v.patch_embd.weight")->dims, (std::vector<std::uint64_t>{2, 2, 3, 8}));
+  const std::vector<float> kernel = numbers_of(*source, "v.patch_embd.weight");
+  EXPECT_EQ(std::vector<float>(kernel.begin(), kernel.begin() + 12),
+            (std::vector<float>{0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11}))
+      << "a channel's pixels lie together";
+  EXPECT_EQ(source->find_tensor("v.position_embd.weight")->dims, (std::vector<std::uint64_t>{8, 5, 2}));
+  EXPECT_EQ(source->find_tensor("v.blk.0.attn_q.input_min")->dims, (std::vector<std::uint64_t>{1}));
+  EXPECT_NE(source->find_tensor("v.blk.0.ffn_post_norm.weight"), nullptr);
+  EXPECT_NE(source->find_tensor("mm.input_projection.weight"), nullptr);
+}
+
+TEST_F(TowerFolder, Gemma4sTensorsOfOtherFormsAreRefused) {
+  folder_.write("config.json", config(kGemmaVision, "Gemma4ForConditionalGeneration"));
+  const auto with = [&](const std::string& name, const std::vector<std::uint64_t>& shape) {
+    folder_.write("model.safetensors", file_of({{"model.vision_tower." + name, shape}}));
+    return error();
+  };
+  EXPECT_THAT(with("patch_embedder.input_proj.weight", {8, 13}),
+              HasSubstr("has 13 columns, expected three for each pixel of a square"));
+  EXPECT_THAT(with("encoder.layers.0.self_attn.q_proj.input_min", {2}), HasSubstr("has 8 bytes, expected one number"));
+  EXPECT_THAT(with("encoder.layers.0.self_attn.q_proj.bias", {8}), HasSubstr("has no place"));
+  EXPECT_THAT(with("norm.0.weight", {8}), HasSubstr("has no place")) << "it has no DeepStack";
+}
+
+TEST_F(TowerFolder, PixtralsHeadsPairNeighbours) {
+  folder_.write("config.json", config(R"("model_type": "pixtral", "num_hidden_layers": 1, "hidden_size": 8,
+      "num_attention_heads": 2, "intermediate_size": 12, "patch_size": 2, "image_size": 64, "hidden_act": "silu")",
+                                      "Mistral3ForConditionalGeneration"));
+  folder_.write("preprocessor_config.json", R"({"size": {"longest_edge": 48}, "image_mean": [1, 2, 3]})");
+  folder_.write("model.safetensors", file_of({{"vision_tower.transformer.layers.0.attention.q_proj.weight", {8, 1}},
+                                              {"vision_tower.transformer.layers.0.attention.v_proj.weight", {8, 1}},
+                                              {"multi_modal_projector.linear_1.weight", {4, 8}}}));
+  const auto source = opened();
+  EXPECT_EQ(source->get_u32("clip.vision.image_size").value(), 48U);
+  EXPECT_EQ(source->find("clip.vision.spatial_merge_size"), nullptr);
+  EXPECT_EQ(source->find("clip.vision.image_max_pixels"), nullptr) << "the longest edge is no number of pixels";
+  EXPECT_EQ(numbers_of(*source, "v.blk.0.attn_q.weight"), (std::vector<float>{0, 2, 1, 3, 4, 6, 5, 7}));
+  EXPECT_EQ(numbers_of(*source, "v.blk.0.attn_v.weight"), counted(8));
+}
+
 TEST_F(TowerFolder, NumbersOfPicturesThatLieAreRefused) {
   const auto with = [&](std::string_view text) {
     folder_.write("preprocessor_config.json", text);

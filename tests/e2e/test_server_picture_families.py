@@ -1,0 +1,223 @@
+"""Families of encoders beside Qwen's: a model that sees answers as its original, whatever else runs and whoever asks; its
+folder, its converted pair and what info tells."""
+import base64
+import json
+import sys
+import unittest
+from typing import NamedTuple
+
+import numpy as np
+from tokenizers import AddedToken
+
+import model_folder
+import support
+import test_server_pictures as qwen
+import tiny_tower
+import tokenizer_truth
+from gguf_file import GgufFile
+from server_support import Server, in_threads
+from test_server_pictures import MOST, TEXTS, VOCAB, image_part, png, text_part
+
+
+class Family(NamedTuple):
+    original: str  # the model's class
+    grids: tuple  # patches of two pictures that need no resize, rows first (tools/original_pictures.py)
+    place: str  # what a template writes for a picture
+    image_tokens: int  # of both
+    options: tuple  # so that neither is resized
+    told: tuple  # words of info
+    memory: str  # that holds the vectors of one picture or tile
+    model: dict = {}  # options of the text model (tools/synth_model.py)
+
+
+FAMILIES = {
+    "tiny-gemma4": Family("Gemma4ForConditionalGeneration", ((9, 12), (18, 6)), "<|image|>", 24,
+                          ("--image-max-tokens", "12"), ("family gemma4v", "1 to 20 tokens unless told, at most 20"),
+                          "13KiB"),
+    "tiny-llama": Family("SmolVLMForConditionalGeneration", ((8, 8), (4, 8)), "<image>", 20 + 12, (),
+                         ("family idefics3",), "5KiB"),
+    "tiny-lfm2": Family("Lfm2VlForConditionalGeneration", ((32, 96), (16, 16)), "<image>", 768 + 243 + 64, (),
+                        ("family lfm2", "64 to 2816 tokens"), "300KiB", {"window": 0}),
+    "tiny-mistral3": Family("Mistral3ForConditionalGeneration", ((6, 10), (8, 4)), "[IMG]", 15 + 8, (),
+                            ("family pixtral",), "16KiB"),
+}
+
+
+class Seeing(qwen.Seeing):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.of_families = {}
+        for name, family in FAMILIES.items():
+            shape = tiny_tower.SEEING[name]
+            cls.towers[name] = cls.folder / f"mmproj-{name}.gguf"
+            tiny_tower.write(cls.towers[name], shape)
+            (cls.folder / f"{name}.jinja").write_text(qwen.TEMPLATE.replace(
+                "<|vision_start|><|image_pad|><|vision_end|>", family.place))
+            cls.of_families[name] = [png(tiny_tower.picture(shape, grid)) for grid in family.grids]
+
+    @staticmethod
+    def model(name="tiny-gemma4"):
+        return support.tiny_model(name, VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True, **FAMILIES[name].model)
+
+    def options(self, name):
+        return ("--chat-template-file", self.folder / f"{name}.jinja", "--kv-memory", "64MiB", *FAMILIES[name].options)
+
+    def server(self, *args, name, model=None, env=None):
+        args = (*self.options(name), *args)
+        if model is None:
+            model, args = self.model(name), ("--mmproj", self.towers[name], *args)
+        return Server(*args, model=model, env=env)
+
+    def question_of(self, name, pictures=None, texts=TEXTS):
+        return self.question(self.of_families[name] if pictures is None else pictures, texts)
+
+
+class Truth(Seeing):
+    def test_answers_are_those_of_the_originals(self):
+        kept = np.load(support.SOURCE_DATA / "original_pictures.npz")
+        for name, family in FAMILIES.items():
+            with self.subTest(name), self.server("--isa", "scalar", "--kv-type", "f32", name=name) as server:
+                _, answer = self.ask(server, self.question_of(name), return_token_ids=True)
+                self.assertEqual(answer["prompt_token_ids"], kept[f"{name}: prompt"].tolist())
+                self.assertEqual(answer["usage"]["prompt_tokens_details"]["image_tokens"], family.image_tokens)
+                self.assertNotIn("warnings", answer)
+                tokens, logprobs = kept[f"{name}: tokens"], kept[f"{name}: logprobs"]
+                self.assertEqual(answer["choices"][0]["token_ids"], tokens[:, 0].tolist())
+                for step, given in enumerate(answer["choices"][0]["logprobs"]["content"]):
+                    best = np.array([t["logprob"] for t in given["top_logprobs"]])
+                    error = np.abs(best - logprobs[step][:len(best)]).max()
+                    print(f"{name}: step {step}: off by {error:.1e}", file=sys.stderr)
+                    self.assertLess(error, MOST)
+
+
+class Bits(Seeing):
+    def test_bits_are_those_of_a_picture_alone(self):
+        """Whatever the chunks, threads, company, cache and memory of pictures; a second question encodes nothing."""
+        other = png(np.full((96, 80, 3), 77, np.uint8))
+        for name in FAMILIES:
+            pictures = self.of_families[name]
+            with self.subTest(name), self.server("--threads", "1", name=name) as server:
+                expected, _ = self.ask(server, self.question_of(name))
+                different, _ = self.ask(server, self.question_of(name, [pictures[0], other]))
+                self.assertNotEqual(expected, different)
+                again, answer = self.ask(server, self.question_of(name))
+                self.assertEqual(again, expected)
+                self.assertGreaterEqual(answer["usage"]["prompt_tokens_details"]["cached_tokens"], 16)
+                self.assertEqual(server.metrics()["octavo:pictures_encoded_total"], 3)
+            for args in (("--threads", "2", "--chunk", "7"), ("--no-prefix-cache",), ("--picture-memory", FAMILIES[name].memory)):
+                with self.subTest(name, args=args), self.server(*args, name=name) as server:
+                    asked = [self.question_of(name, None if i % 2 else [other, pictures[1]]) for i in range(8)]
+                    bits = in_threads(lambda messages: self.ask(server, messages)[0], asked)
+                    for i in range(1, 8, 2):
+                        self.assertEqual(bits[i], expected)
+
+    def test_what_a_killed_server_kept_has_the_same_bits_and_encodes_nothing(self):
+        for name in FAMILIES:
+            with self.subTest(name):
+                store = ("--kv-store", self.folder / f"store-{name}", "--kv-store-min", "0", "--kv-store-cpu", "100")
+                question = self.question_of(name, texts=["A" * 20, "B" * 20, "C" * 20])
+                with self.server(*store, name=name) as server:
+                    expected, _ = self.ask(server, question)
+                    server.wait_until(lambda: server.metrics()["octavo:kv_store_writes_total"] >= 1)
+                    server.process.kill()
+                with self.server(*store, name=name) as server:
+                    bits, answer = self.ask(server, question)
+                    self.assertEqual(bits, expected)
+                    self.assertGreaterEqual(answer["usage"]["prompt_tokens_details"]["stored_tokens"], 32)
+                    self.assertEqual(server.metrics()["octavo:pictures_encoded_total"], 0)
+
+    def test_a_conversation_encodes_each_picture_once(self):
+        """Six turns, three of them with a picture."""
+        for name in FAMILIES:
+            with self.subTest(name), self.server(name=name) as server:
+                messages = []
+                for turn in range(6):
+                    parts = [text_part("ABCDEF"[turn])]
+                    if turn % 2 == 0:
+                        parts.append(image_part(png(np.full((64, 48, 3), 40 * turn, np.uint8))))
+                    messages.append({"role": "user", "content": parts})
+                    answer = self.ask(server, messages, count=3)[1]
+                    messages.append({"role": "assistant",
+                                     "content": [text_part(answer["choices"][0]["message"]["content"] or "x")]})
+                self.assertEqual(server.metrics()["octavo:pictures_encoded_total"], 3)
+
+    def test_a_raw_prompt_has_the_same_bits_and_no_likelihoods_of_rows(self):
+        for name, family in FAMILIES.items():
+            data = [base64.b64encode(picture).decode() for picture in self.of_families[name]]
+            with self.subTest(name), self.server(name=name) as server:
+                expected, _ = self.ask(server, self.question_of(name))
+                marker = json.loads(server.get("/props")[2])["media_marker"]
+                text = server.post("/apply-template", {"messages": self.question_of(name)})["prompt"]
+                self.assertEqual(text.count(family.place), 2)
+                body = {"prompt": {"prompt_string": text.replace(family.place, marker), "multimodal_data": data}}
+                answer = server.post("/completion", {**body, "n_predict": 6, "temperature": 0, "ignore_eos": True,
+                                                     "n_probs": 20})
+                self.assertEqual([(t["logprob"], t["bytes"]) for t in answer["completion_probabilities"]], expected)
+                body |= {"prompt_logprobs": 0, "max_tokens": 1}
+                told = server.post("/v1/completions", body)["choices"][0]["prompt_logprobs"]
+                self.assertEqual(sum(entry is None for entry in told), 1 + family.image_tokens)
+
+
+class Folders(Seeing):
+    def write_folder(self, name, **options):
+        model, folder = self.model(name), self.folder / f"{self.id()}-{name}"
+        model_folder.write_folder(model, folder, other_parts=FAMILIES[name].original, tower=tiny_tower.SEEING[name],
+                                  **options)
+        vocabulary = tokenizer_truth.read_gguf(model)
+        words = tokenizer_truth.reference(tokenizer_truth.FAMILIES["qwen35"], vocabulary)
+        words.add_special_tokens([AddedToken(token, normalized=False) for token, kind in
+                                  zip(vocabulary.tokens, vocabulary.types) if kind == tokenizer_truth.CONTROL])
+        words.save(str(folder / "tokenizer.json"))
+        return folder
+
+    def bits(self, name, model, *args):
+        with self.server(*args, name=name, model=model) as server:
+            self.assertTrue(json.loads(server.get("/props")[2])["modalities"]["vision"])
+            return self.ask(server, self.question_of(name))[0]
+
+    def test_a_folder_its_converted_pair_and_the_made_files_have_the_same_bits(self):
+        for name in FAMILIES:
+            with self.subTest(name):
+                folder, pair = self.write_folder(name), self.folder / f"pair-{name}"
+                pair.mkdir()
+                expected = self.bits(name, folder)
+                self.assertEqual(self.bits(name, self.model(name), "--mmproj", self.towers[name]), expected)
+                support.octavo_ok("convert", folder, pair / "model.gguf")
+                self.assertEqual(sorted(p.name for p in pair.iterdir()), ["mmproj-model.gguf", "model.gguf"])
+                self.assertEqual(self.bits(name, pair / "model.gguf"), expected, "found beside the model")
+
+    def test_quantize_makes_an_encoder_smaller_and_info_tells_of_it(self):
+        for name, family in FAMILIES.items():
+            with self.subTest(name):
+                small = self.folder / f"mmproj-{name}-Q8_0.gguf"
+                support.octavo_ok("quantize", self.towers[name], small, "Q8_0")
+                types = {tensor.name: tensor.tensor_type.name for tensor in GgufFile(small).tensors}
+                self.assertEqual({types["v.blk.0.attn_q.weight"], types["v.patch_embd.weight"]}, {"Q8_0", "F32"})
+                text = support.octavo_ok("info", small)
+                for words in family.told:
+                    self.assertIn(words, text)
+                with self.server(name=name, model=self.model(name)) as server:
+                    self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+                expected = np.array([row[0] for row in self.bits(name, self.model(name), "--mmproj", self.towers[name])])
+                found = np.array([row[0] for row in self.bits(name, self.model(name), "--mmproj", small)])
+                self.assertLess(np.abs(expected - found)[0], 0.5)
+
+
+class Refused(Seeing):
+    def test_gemma4_whose_pictures_see_themselves_is_refused_with_the_reason(self):
+        dense = support.tiny_model("tiny-gemma4-dense", VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True)
+        done = support.octavo("serve", "-m", dense, "--mmproj", self.towers["tiny-gemma4"], "--port", "0")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the rows of a picture see each other, which is not supported", done.stderr)
+        beside = self.folder / "beside"
+        beside.mkdir()
+        (beside / "model-F32.gguf").symlink_to(dense)
+        (beside / "mmproj-F32.gguf").symlink_to(self.towers["tiny-gemma4"])
+        with Server("--kv-memory", "64MiB", model=beside / "model-F32.gguf") as server:
+            self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+            self.assertRegex(server.messages(), "passed over: .*the rows of a picture see each other")
+
+
+if __name__ == "__main__":
+    unittest.main()
