@@ -160,7 +160,9 @@ ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const ModelT
 }
 
 ApiResult<std::vector<TokenId>> tokens_of_body(const boost::json::object& body, const ApiContext& context) {
-  const JsonCursor given(body);
+  const JsonCursor given(body), input = given["input"];
+  if (input.is_given() && input.if_string() == nullptr && input.if_array() == nullptr)
+    return refused(input.wrong_type("a string or an array of items"));
   if (given["messages"].is_given()) return tokens_of(read_openai_conversation(body, context), context.words);
   const bool is_text = given["prompt"].is_given() || given["content"].is_given();
   if (!is_text && given["input"].is_given()) return tokens_of(read_counted_response(body, context), context.words);
