@@ -17,7 +17,7 @@ namespace {
 constexpr int kBlocks = 6;
 
 /// Applies events as a subscriber does.
-void apply(const BlockChanges& changes, std::map<std::uint64_t, TokenId>& blocks) {
+void follow(const BlockChanges& changes, std::map<std::uint64_t, TokenId>& blocks) {
   if (changes.are_cleared) blocks.clear();
   for (const std::uint64_t hash : changes.removed) OCTAVO_CHECK(blocks.erase(hash) == 1, "{} was not stored", hash);
   for (const StoredRun& run : changes.stored) {
@@ -51,12 +51,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       truth[name] = token;
       feed.store(place, {.low = name, .high = 0}, nullptr, std::span(&token, 1));
     }
-    if (byte >= 128) apply(book.collect(), told);
+    if (byte >= 128) follow(book.collect(), told);
   }
-  apply(book.collect(), told);
+  follow(book.collect(), told);
   OCTAVO_CHECK(told == truth, "{} blocks are told, {} stand", told.size(), truth.size());
   std::map<std::uint64_t, TokenId> late;
-  apply(book.everything(), late);
+  follow(book.everything(), late);
   OCTAVO_CHECK(late == truth, "{} blocks stand for who comes late", late.size());
   return 0;
 }
