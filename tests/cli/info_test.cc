@@ -93,11 +93,11 @@ TEST(Info, AVisionEncoderIsDescribed) {
 
 TEST(Info, AVisionEncoderOfAnotherFamilyIsRefused) {
   test::TinyTower tower{.left_out = "clip.projector_type"};
-  tower.keys = [](GgufWriter& writer) { writer.add("clip.projector_type", "pixtral"); };
+  tower.keys = [](GgufWriter& writer) { writer.add("clip.projector_type", "kimivl"); };
   const TempFile file(tower.bytes());
   CliRun cli;
   EXPECT_EQ(cli.run({"info", file.string()}), 1);
-  EXPECT_THAT(cli.err.str(), HasSubstr("'pixtral' are not supported; supported are: qwen3vl_merger"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("'kimivl' are not supported; supported are: qwen3vl_merger"));
 }
 
 TEST(Info, PartsAreToldByTheTensorsName) {

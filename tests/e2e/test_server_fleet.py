@@ -206,7 +206,7 @@ class Fleet(unittest.TestCase):
 
 def add_test(name, make):
     def affinity(self):
-        self.check_affinity(*self.start(make), spreads=name != "vllm-router")
+        self.check_affinity(*self.start(make), spreads=name == "haproxy")
 
     def restart(self):
         self.check_restart(*self.start(make))
