@@ -22,8 +22,12 @@ HeadProducts::HeadProducts(const ModelConfig& config, const Weights& weights, Co
     if (spec == nullptr || !spec->latent || !layers.contains(static_cast<int>(i))) continue;
     const LatentTensors<CpuForm>& w = std::get<AttentionWeights>(weights.layers[i].mixer).latent;
     for (const ExpertMatrices* of_heads : {&w.keys, &w.values}) {
-      std::int64_t& columns = of_heads->first.forms().any() ? quantized : floats;
-      columns = std::max(columns, of_heads->count * of_heads->first.cols);
+      const std::int64_t columns = of_heads->count * of_heads->first.cols;
+      if (of_heads->first.forms().any()) {
+        quantized = std::max(quantized, columns);
+      } else {
+        floats = std::max(floats, columns);
+      }
     }
   }
   floats_ = context.make_rows(static_cast<int>(floats));

@@ -273,7 +273,7 @@ PictureLayout one_tile(int rows, int columns, const PictureGeometry& geometry) {
   return layout;
 }
 
-std::vector<Picture> make_tiles(Picture picture, const PictureLayout& layout, ResizeFilter filter) {
+std::vector<Picture> make_tiles(const Picture& picture, const PictureLayout& layout, ResizeFilter filter) {
   Picture scaled;
   for (const PictureSize size : layout.scaled) scaled = resize(scaled.rgb.empty() ? picture : scaled, size, filter);
   std::vector<Picture> made;

@@ -58,7 +58,7 @@ struct PictureLayout {
 /// The tile of a picture that is scaled as a whole.
 PictureLayout one_tile(int rows, int columns, const PictureGeometry& geometry);
 /// The pixels of a layout's tiles.
-std::vector<Picture> make_tiles(Picture picture, const PictureLayout& layout, ResizeFilter filter);
+std::vector<Picture> make_tiles(const Picture& picture, const PictureLayout& layout, ResizeFilter filter);
 
 /// How a family's prompts name a picture. Texts, which the model's vocabulary has as tokens.
 struct PictureMarkup {

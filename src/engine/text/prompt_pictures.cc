@@ -174,10 +174,10 @@ Result<void> PromptPictures::decode(std::span<const Measured> pictures, RequestW
 }
 
 Result<PromptPictures::Tiles> PromptPictures::prepare(const Measured& measured) const try {
-  OCTAVO_TRY(Picture picture,
+  OCTAVO_TRY(const Picture picture,
              decode_picture(bytes_of(*measured.input),
                             {.bytes = rules_.bounds.bytes, .pixels = static_cast<std::int64_t>(rules_.bounds.pixels)}));
-  std::vector<Picture> made = make_tiles(std::move(picture), measured.layout, rules_.family->filter);
+  std::vector<Picture> made = make_tiles(picture, measured.layout, rules_.family->filter);
   const Digest digest = digest_of(measured);
   Tiles tiles;
   for (std::size_t i = 0; i < made.size(); ++i) {
