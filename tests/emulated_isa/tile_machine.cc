@@ -22,11 +22,32 @@ std::int32_t sum_of_four(const std::uint8_t* a, const std::uint8_t* b) {
 /// x, or a zero of its sign where it is denormal.
 float normal_or_zero(float x) { return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
 
-/// The first or second bf16 of four bytes.
-float bf16_at(const std::uint8_t* four, std::size_t number) {
-  std::uint16_t half = 0;
-  std::memcpy(&half, four + 2 * number, 2);
-  return normal_or_zero(std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16));
+/// The two bf16 of four bytes.
+struct Pair {
+  float first, second;
+
+  static Pair at(const std::uint8_t* four) {
+    std::uint32_t both = 0;
+    std::memcpy(&both, four, 4);
+    return {normal_or_zero(std::bit_cast<float>(both << 16)), normal_or_zero(std::bit_cast<float>(both & 0xFFFF0000U))};
+  }
+};
+
+constexpr int kMostColumns = 16;
+
+/// Sums of products with the first and with the second numbers of pairs, for each column of a tile.
+struct PairSums {
+  std::array<float, kMostColumns> first = {}, second = {};
+};
+
+/// Adds the products of a with the pairs of a row of tile B. A call of the library for each multiply-add would take
+/// minutes in all.
+[[gnu::target_clones("avx512f", "fma", "default")]] void add_products(Pair a, const std::uint8_t* row, PairSums& sums) {
+  for (std::size_t n = 0; n < kMostColumns; ++n) {
+    const Pair b = Pair::at(row + 4 * n);
+    sums.first[n] = normal_or_zero(std::fma(a.first, b.first, sums.first[n]));
+    sums.second[n] = normal_or_zero(std::fma(a.second, b.second, sums.second[n]));
+  }
 }
 
 }  // namespace
@@ -121,20 +142,20 @@ void TileMachine::dot(int c, int a, int b) {
 void TileMachine::dot_bf16(int c, int a, int b) {
   const auto [out, left, right] = operands(c, a, b);
   if (out == nullptr) return;
-  for (int m = 0; m < out->rows; ++m)
+  for (int m = 0; m < out->rows; ++m) {
+    PairSums sums;
+    for (int k = 0; k < right->rows; ++k)
+      add_products(Pair::at(&left->data[static_cast<std::size_t>(m * 64 + k * 4)]),
+                   &right->data[static_cast<std::size_t>(k * 64)], sums);
     for (int n = 0; n < out->bytes / 4; ++n) {
-      std::array<float, 2> sums = {0, 0};  // of the even and of the odd numbers
-      for (int k = 0; k < right->rows; ++k)
-        for (std::size_t i = 0; i < 2; ++i)
-          sums[i] =
-              normal_or_zero(std::fma(bf16_at(&left->data[static_cast<std::size_t>(m * 64 + k * 4)], i),
-                                      bf16_at(&right->data[static_cast<std::size_t>(k * 64 + n * 4)], i), sums[i]));
       std::uint8_t* at = &out->data[static_cast<std::size_t>(m * 64 + n * 4)];
+      const auto column = static_cast<std::size_t>(n);
       float sum = 0;
       std::memcpy(&sum, at, 4);
-      sum = normal_or_zero(normal_or_zero(sum) + normal_or_zero(sums[0] + sums[1]));
+      sum = normal_or_zero(normal_or_zero(sum) + normal_or_zero(sums.first[column] + sums.second[column]));
       std::memcpy(at, &sum, 4);
     }
+  }
 }
 
 std::vector<std::string> TileMachine::take_errors() { return std::exchange(errors_, {}); }
