@@ -152,6 +152,7 @@ struct EngineStats {
                     // looked for in vain
   int waiting = 0;  // sequences that wait for memory or for others to end, preempted ones included
   int running = 0;  // sequences that advance
+  int threads = 0;  // the threads that compute: all, or fewer while the process may use fewer CPUs than at its start
   std::uint64_t steps = 0;
   std::uint64_t computed_tokens = 0;        // rows that went through the model
   std::uint64_t prompt_tokens = 0;          // prompt tokens of admitted requests

@@ -102,7 +102,9 @@ std::uint32_t close_portion(std::atomic<std::uint64_t>& portion) {
 ThreadPool::ThreadPool(int num_threads)
     : num_threads_(std::max(1, num_threads)),
       oversubscribed_(num_threads_ > usable_cpus()),
-      portions_(to_size(num_threads_)) {
+      portions_(to_size(num_threads_)),
+      wanted_width_(num_threads_),
+      width_(num_threads_) {
   threads_.reserve(to_size(num_threads_ - 1));
   try {
     for (int worker = 1; worker < num_threads_; ++worker)  // exceptions of bodies are kept for the caller
@@ -120,7 +122,13 @@ void ThreadPool::stop_workers() {
   stop_.store(true, std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
+  width_.store(num_threads_, std::memory_order_release);
+  width_.notify_all();
   for (std::jthread& thread : threads_) thread.join();
+}
+
+void ThreadPool::set_width(int width) {
+  wanted_width_.store(std::clamp(width, 1, num_threads_), std::memory_order_relaxed);
 }
 
 ThreadPool::Step::Step(ThreadPool& pool, StepClock* clock) : pool_(pool), saved_mxcsr_(set_ieee_rounding()) {
@@ -145,6 +153,10 @@ void ThreadPool::begin_turn() {
        turn = turn_.load(std::memory_order_acquire))
     turn_.wait(turn, std::memory_order_acquire);
   turn_began_ = StepClock::Clock::now();
+  const int width = wanted_width_.load(std::memory_order_relaxed), before = width_.load(std::memory_order_relaxed);
+  if (width == before) return;
+  width_.store(width, std::memory_order_release);
+  if (width > before) width_.notify_all();
 }
 
 ThreadPool::Pauses::Pauses(ThreadPool& pool, const std::function<bool()>& is_unwanted, const Rules& rules)
@@ -219,10 +231,11 @@ void ThreadPool::run(Region region) {
 }
 
 void ThreadPool::share_out(std::size_t num_pieces) {
+  const std::size_t num_shares = to_size(width());
   std::uint32_t first = 0;
   for (std::size_t w = 0; w < portions_.size(); ++w) {
     portions_[w].next_piece = first;
-    first = static_cast<std::uint32_t>(num_pieces * (w + 1) / portions_.size());
+    first = static_cast<std::uint32_t>(num_pieces * std::min(w + 1, num_shares) / num_shares);
     portions_[w].end_piece = first;
   }
 }
@@ -358,8 +371,18 @@ void ThreadPool::worker_main(int worker) {
   for (;;) {
     seen = wait_for_region(seen);
     if (stop_.load(std::memory_order_relaxed)) return;
-    work(worker, seen);
+    if (worker < width()) {
+      work(worker, seen);
+    } else {
+      sleep_until_wide(worker);
+    }
   }
+}
+
+void ThreadPool::sleep_until_wide(int worker) {
+  for (int width = width_.load(std::memory_order_acquire); worker >= width;
+       width = width_.load(std::memory_order_acquire))
+    width_.wait(width, std::memory_order_acquire);
 }
 
 }  // namespace octavo

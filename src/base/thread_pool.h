@@ -6,7 +6,8 @@
 // region costs about a microsecond; outside they sleep in the kernel. Work is taken in pieces, and a
 // region ends when its pieces are done: a worker that the system has taken off its CPU holds the
 // others for the piece in its hands, and for nothing where it has none. A step that may take long is
-// paused between pieces for the steps of others.
+// paused between pieces for the steps of others. Where the process has fewer CPUs than the pool has
+// workers, some of them can be left out: they sleep until the pool is made wider again.
 #pragma once
 
 #include <atomic>
@@ -35,6 +36,12 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int num_threads() const { return num_threads_; }
+
+  /// Lets only the first `width` workers take part, at least 1 and at most num_threads(), from the next step on. No
+  /// result changes by it. Any thread may say it, at any time.
+  void set_width(int width);
+  /// How many workers take part in the steps of now.
+  int width() const { return width_.load(std::memory_order_relaxed); }
 
   /// Makes the present step's time from now on belong to `part`, where its clock runs.
   void enter(StepPart part) {
@@ -118,7 +125,7 @@ class ThreadPool {
   void for_ranges(std::size_t num_items, std::size_t grain, const Body& body) {
     if (num_items == 0) return;
     if (pauses_ != nullptr) pause_if_due();
-    if (num_items <= grain || (num_threads_ == 1 && pauses_ == nullptr)) {
+    if (num_items <= grain || (width() == 1 && pauses_ == nullptr)) {
       body(std::size_t{0}, num_items, 0);
       return;
     }
@@ -168,6 +175,7 @@ class ThreadPool {
   bool wait_for_pieces();
   void follow_caller();
   void worker_main(int worker);
+  void sleep_until_wide(int worker);
   void stop_workers();
   std::uint32_t wait_for_region(std::uint32_t seen);
 
@@ -181,9 +189,11 @@ class ThreadPool {
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  // the number of the last region that began
   alignas(64) std::atomic<bool> spinning_{false};
   std::atomic<bool> stop_{false};
-  std::atomic<bool> is_pausing_{false};                                   // whether the region ends between two pieces
-  std::atomic<bool> has_failed_{false};                                   // whether a body has thrown
-  std::atomic<bool> is_caller_disturbed_{false};                          // whether the caller lost its CPU lately
+  std::atomic<int> wanted_width_;                 // the width of the next step
+  std::atomic<int> width_;                        // changed where a turn begins; workers that it leaves out wait on it
+  std::atomic<bool> is_pausing_{false};           // whether the region ends between two pieces
+  std::atomic<bool> has_failed_{false};           // whether a body has thrown
+  std::atomic<bool> is_caller_disturbed_{false};  // whether the caller lost its CPU lately
   StepClock::Clock::time_point last_region_ = {}, disturbed_until_ = {};  // the caller's, about the step's last region
   StepClock::Clock::time_point turn_began_ = {};
   std::atomic<std::uint32_t> next_turn_{0};  // the turn of the next step to begin

@@ -15,9 +15,11 @@ Resources::~Resources() = default;
 Result<std::shared_ptr<Resources>> Resources::create(const ResourceOptions& options) {
   if (options.num_threads < 0 || options.num_threads > kMaxThreads)
     return fail("num_threads: found {}, expected 0 to {}", options.num_threads, kMaxThreads);
-  const int num_threads = options.num_threads == 0 ? default_threads() : options.num_threads;
+  const bool is_default = options.num_threads == 0;
+  const int num_threads = is_default ? default_threads() : options.num_threads;
+  const auto cpus = [is_default] { return is_default ? default_threads() : usable_cpus(); };
   try {
-    auto impl = std::make_unique<Impl>(num_threads, options.kv_memory_bytes);
+    auto impl = std::make_unique<Impl>(num_threads, cpus, options.kv_memory_bytes);
     return std::shared_ptr<Resources>(new Resources(std::move(impl)));
   } catch (const std::bad_alloc&) {
     return fail("found no memory left while starting {} threads", num_threads);

@@ -107,6 +107,7 @@ std::vector<Figure> figures(const EngineStats& stats) {
       {"octavo:num_requests_running", "Sequences that advance", kGauge, count(stats.running)},
       {"octavo:num_requests_waiting", "Sequences that wait for memory or for others to end", kGauge,
        count(stats.waiting)},
+      {"octavo:threads", "Threads that compute", kGauge, count(stats.threads)},
   };
   for (const std::vector<Figure>& more :
        {kv_figures(stats.kv, stats.kv_store), picture_figures(stats.pictures), work_figures(stats)})

@@ -111,7 +111,8 @@ HttpResponse show_slots(const RouteCall& call) {
   const FreePlace free{.device = slot->info() ? slot->info()->device : "",
                        .max_context = slot->info() ? slot->info()->max_context : 0,
                        .is_drafted = parts.options.engine.draft != DraftMode::kOff};
-  return {.body = boost::json::serialize(llama_slots(running, num_places, free))};
+  const int threads = slot->engine() != nullptr ? slot->engine()->stats().threads : 0;
+  return {.body = boost::json::serialize(llama_slots(running, num_places, free, threads))};
 }
 
 }  // namespace octavo::server

@@ -169,6 +169,7 @@ class ScriptedEngine final : public Engine {
     EngineStats stats;
     stats.running = static_cast<int>(active_.size());
     stats.steps = num_steps_;
+    stats.threads = 2;
     stats.kv.blocks_total = 100;
     stats.kv.blocks_referenced = stats.running;
     return stats;

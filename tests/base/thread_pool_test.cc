@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -83,6 +84,51 @@ TEST_P(ThreadPoolOf, ManyShortRegionsInAStepEndInTime) {
   for (int step = 0; step < 3; ++step) {
     const ThreadPool::Step guard(pool);
     for (int region = 0; region < 50; ++region) expect_exact(pool, 33, 4);
+  }
+}
+
+TEST_P(ThreadPoolOf, WorkersBeyondTheWidthTakeNoPiece) {
+  ThreadPool pool(GetParam());
+  for (const int width : {GetParam(), 1, 2, GetParam() + 7, 0, 2}) {
+    pool.set_width(width);
+    const int most = std::clamp(width, 1, GetParam());
+    for (int round = 0; round < 20; ++round) {
+      const ThreadPool::Step step(pool);
+      EXPECT_EQ(pool.width(), most);
+      std::atomic<int> num_beyond = 0;
+      pool.for_ranges(100, 1, [&](std::size_t, std::size_t, int worker) { num_beyond += worker >= most; });
+      EXPECT_EQ(num_beyond, 0);
+      expect_exact(pool, 1000, 3);
+    }
+  }
+}
+
+// A region that was paused at one width goes on at another: no piece is lost, and none is done twice.
+TEST(ThreadPoolWidth, MayChangeWhileARegionPauses) {
+  ThreadPool pool(4);
+  std::atomic<bool> is_over = false;
+  std::thread other([&] {
+    for (int i = 0; !is_over; ++i) {
+      pool.set_width(1 + i % 4);
+      const ThreadPool::Step step(pool);
+    }
+  });
+  {
+    const ThreadPool::Step step(pool);
+    const std::function<bool()> never = [] { return false; };
+    ThreadPool::Pauses pauses(pool, never, {.shortest_turn = std::chrono::milliseconds(0)});
+    while (pauses.count() < 40) expect_exact(pool, 100, 1);
+  }
+  is_over = true;
+  other.join();
+}
+
+TEST(ThreadPoolWidth, APoolEndsWhileWorkersSleep) {
+  for (int i = 0; i < 50; ++i) {
+    ThreadPool pool(4);
+    pool.set_width(1 + i % 3);
+    const ThreadPool::Step step(pool);
+    expect_exact(pool, 16, 1);
   }
 }
 

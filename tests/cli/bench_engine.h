@@ -103,6 +103,7 @@ class BenchEngine final : public Engine {
     }
     stats_.computed_tokens += static_cast<std::uint64_t>(step.prompt_rows + step.decode_rows);
     ++stats_.steps;
+    stats_.threads = 2;
     for (const RequestId id : draws) emit(id);
     step.end = BenchRecord::Clock::now();
     record_.steps.push_back(step);

@@ -101,7 +101,7 @@ TEST_F(Bench, EveryCombinationIsARow) {
 TEST_F(Bench, AProfileShowsThePartsOfTheMeanStep) {
   const std::vector<std::string> args = {"--prompt", "0", "--gen", "4", "--batch", "2", "--repeat", "3", "--profile"};
   ASSERT_EQ(run(args), 0) << cli.err.str();
-  EXPECT_THAT(cli.out.str(), HasSubstr("decode of 4 tokens, 2 sequences, the mean of 12 steps: 8.000 ms, of which "
+  EXPECT_THAT(cli.out.str(), HasSubstr("decode of 4 tokens, 2 sequences, the mean of 12 steps on 2 threads: 8.000 ms, of which "
                                        "threads wait 6 %"));
   EXPECT_THAT(cli.out.str(), HasSubstr("| attention | scores, sums of values | 2.000 | 25.0 % | 25 % |\n"
                                        "| down | the product back to the stream | 6.000 | 75.0 % | 0 % |"));
@@ -109,6 +109,7 @@ TEST_F(Bench, AProfileShowsThePartsOfTheMeanStep) {
   as_json.insert(as_json.end(), {"--format", "json"});
   cli.out.str({});
   ASSERT_EQ(run(as_json), 0);
+  EXPECT_EQ(number(result(0), "profile_threads"), 2);
   const boost::json::array parts = result(0).at("profile").as_array();
   ASSERT_EQ(parts.size(), 2U);
   EXPECT_EQ(parts[0].at("part").as_string(), "attention");

@@ -25,6 +25,7 @@ using test::TinyModel;
 struct Options {
   KvLayout layout = KvLayout::kPaged;
   int num_threads = 1;
+  bool changes_width = false;  // each step has another number of these threads
   int max_step_tokens = 512;
   bool prefix_cache = true;
   int kv_tokens = 0;                    // of the KV memory; 0: enough
@@ -89,7 +90,8 @@ class RealEngine {
   RealEngine(const std::string& arch, KvType type, const Options& options) {
     EngineParts parts;
     parts.source = open_model(file_of_model(arch, options.vocab).path()).value();
-    parts.resources = Resources::create({.num_threads = options.num_threads}).value();
+    parts.resources = resources_ = Resources::create({.num_threads = options.num_threads}).value();
+    changes_width_ = options.changes_width;
     parts.text.words = ModelTokenizer(test::tiny_tokenizer(options.num_words));
     ModelConfig config = ModelConfig::load(*parts.source).value();
     if (config.prediction_layer && options.draft != DraftMode::kOff) config.add_draft_head();
@@ -135,9 +137,9 @@ class RealEngine {
         own.cached_tokens = event.stats.cached_tokens;
       });
       EXPECT_TRUE(id) << id.error().message;
-      for (int i = 0; i < steps_between; ++i) EXPECT_TRUE(engine_->step() && engine_->check_integrity());
+      for (int i = 0; i < steps_between; ++i) EXPECT_TRUE(step() && engine_->check_integrity());
     }
-    while (engine_->step()) EXPECT_TRUE(engine_->check_integrity());
+    while (step()) EXPECT_TRUE(engine_->check_integrity());
     std::vector<Bits> all;
     all.reserve(bits.size());
     for (auto& [key, own] : bits) all.push_back(std::move(own));
@@ -191,6 +193,14 @@ class RealEngine {
   }
 
  private:
+  bool step() {
+    ThreadPool& pool = resources_->impl().threads;
+    if (changes_width_) pool.set_width(1 + pool.width() % pool.num_threads());
+    return engine_->step();
+  }
+
+  std::shared_ptr<Resources> resources_;
+  bool changes_width_ = false;
   std::unique_ptr<EngineImpl> engine_;
 };
 
@@ -280,7 +290,7 @@ TEST_P(SameBits, BatchIsAlone) {
   const int lengths[] = {1, 37, 90, 16, 17};
   std::vector<Request> requests;
   for (const int length : lengths) requests.push_back(some_request(length, 30, static_cast<unsigned>(length)));
-  RealEngine batched = engine({.num_threads = 2, .max_step_tokens = 40});
+  RealEngine batched = engine({.num_threads = 2, .changes_width = true, .max_step_tokens = 40});
   const std::vector<Bits> together = batched.run(requests);
   ASSERT_EQ(together.size(), requests.size());
   RealEngine alone = engine({.prefix_cache = false});

@@ -31,7 +31,9 @@ struct FreePlace {
   bool is_drafted = false;  // an answer there would be drafted, unless it says otherwise
 };
 
-/// One object for each answer, then objects for free places, until there are `num_places`.
-boost::json::array llama_slots(std::span<const RunningAnswer> running, std::size_t num_places, const FreePlace& free);
+/// One object for each answer, then objects for free places, until there are `num_places`. `threads`: how many compute,
+/// for all answers together.
+boost::json::array llama_slots(std::span<const RunningAnswer> running, std::size_t num_places, const FreePlace& free,
+                               int threads);
 
 }  // namespace octavo

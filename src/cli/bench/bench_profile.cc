@@ -42,6 +42,7 @@ struct Part {
 
 struct MeanStep {
   std::uint64_t steps = 0;
+  int threads = 0;
   double ms = 0;
   double waiting = 0;
   std::vector<Part> parts;
@@ -57,6 +58,7 @@ MeanStep mean_step(const BenchRow& row) {
   const auto waiting = [](const StepPartTime& time) { return 1 - time.working_seconds / time.seconds; };
   for (const BenchRun& run : row.runs) {
     mean.steps += run.steps;
+    mean.threads = run.threads;
     for (const StepPartTime& part : run.profile.parts) add(all, part);
   }
   if (mean.steps == 0 || all.seconds <= 0) return mean;
@@ -80,8 +82,8 @@ MeanStep mean_step(const BenchRow& row) {
 
 std::string profile_table(const BenchRow& row) {
   const MeanStep mean = mean_step(row);
-  std::string out = fmt::format("the mean of {} steps: {:.3f} ms, of which threads wait {:.0f} %\n\n", mean.steps,
-                                mean.ms, 100 * mean.waiting);
+  std::string out = fmt::format("the mean of {} steps on {} threads: {:.3f} ms, of which threads wait {:.0f} %\n\n",
+                                mean.steps, mean.threads, mean.ms, 100 * mean.waiting);
   out += "| part | | ms | share | waiting |\n|---|---|---:|---:|---:|\n";
   for (const Part& part : mean.parts)
     out += fmt::format("| {} | {} | {:.3f} | {:.1f} % | {:.0f} % |\n", part.name, part.content, part.ms,

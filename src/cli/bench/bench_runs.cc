@@ -194,6 +194,7 @@ BenchRun BenchRunner::finish(Clock::time_point start, const EngineStats& before,
           .tokens = tokens,
           .work = work,
           .steps = after.steps - before.steps,
+          .threads = after.threads,
           .profile = between(before.profile, after.profile)};
 }
 

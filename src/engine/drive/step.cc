@@ -41,7 +41,9 @@ Step::Step(const StepParts& parts, int num_drawable, Math math, bool profile)
     : parts_(parts),
       clock_(profile ? &parts.counts.profile : nullptr, parts.threads.num_threads()),
       sampler_(parts.threads, parts.runner.info().vocab_size, num_drawable, math),
-      head_(parts) {}
+      head_(parts) {
+  parts_.counts.threads = parts_.threads.width();
+}
 
 void Step::run(Clock::time_point start) {
   waited_ = {};
@@ -360,6 +362,7 @@ void Step::verify_draft(Sample& sample, ScheduledSequence& planned) {
 void Step::observe(const StepPlan& plan, Clock::time_point start, double predicted_ms) {
   EngineStats& counts = parts_.counts;
   ++counts.steps;
+  counts.threads = parts_.threads.width();
   const bool is_timed = parts_.scheduler.limits().step_ms > 0;
   if (!is_timed && !parts_.drafting.is_on() && parts_.stored == nullptr) return;
   const double real = seconds(Clock::now() - start - waited_), predicted = predicted_ms / 1000;
