@@ -145,11 +145,11 @@ def tiles_of_lfm2(height, width, *_):
 # What a family makes of a height, a width and a range of tokens; widths come first.
 SIZES = {"qwen3vl_merger": lambda height, width, least, most: smart_resize(height, width, 32, least * 1024,
                                                                            most * 1024)[::-1],
-         "gemma4v": lambda height, width, _, most: gemma4_resize(height, width, 48, most)[::-1],
+         "gemma3": lambda *_: (896, 896), "gemma4v": lambda height, width, _, most: gemma4_resize(height, width, 48, most)[::-1],
          "idefics3": tiles_of_smolvlm, "lfm2": tiles_of_lfm2,
          "pixtral": lambda height, width, *_: pixtral_resize(height, width, 1540, 28)[::-1]}
 RANGES = {"qwen3vl_merger": ((64, 16384), (8, 4096), (64, 1280), (1, 1)),
-          "gemma4v": ((1, 70), (1, 140), (1, 280), (1, 560), (1, 1120)), "idefics3": ((1, 4096),),
+          "gemma3": ((1, 256),), "gemma4v": ((1, 70), (1, 140), (1, 280), (1, 560), (1, 1120)), "idefics3": ((1, 4096),),
           "lfm2": ((64, 2816),), "pixtral": ((1, 4096),)}
 
 

@@ -137,7 +137,7 @@ class Gemma4(Encoder):
 
 
 class Siglip(Encoder):
-    """What idefics3 and lfm2 share: LayerNorm, biases, no rotation."""
+    """What gemma3, idefics3 and lfm2 share: LayerNorm, biases, no rotation."""
 
     def __init__(self, reader):
         super().__init__(reader, "projector.scale_factor")
@@ -156,6 +156,18 @@ class Siglip(Encoder):
             x = x + self.linear(p + "attn_out", mixed.swapaxes(0, 1).reshape(len(x), -1))
             x = x + self.linear(p + "ffn_down", gelu_tanh(self.linear(p + "ffn_up", self.norm(p + "ln2", x))))
         return self.norm("v.post_ln", x).reshape(len(x) // self.merge ** 2, -1)
+
+
+class Gemma3(Siglip):
+    """The family gemma3: pictures of one size."""
+
+    def vectors(self, rgb):
+        rows, columns = self.grid(rgb)
+        places = self.weights["v.position_embd.weight"].reshape(rows, columns, -1)
+        x = self.encode(self.in_tokens(self.patches(rgb) + places))
+        x = x.reshape(len(x), self.merge ** 2, -1).mean(1)
+        x = rms_norm(x, self.weights["mm.soft_emb_norm.weight"], self.epsilon)
+        return (x @ self.weights["mm.input_projection.weight"])[:, None]
 
 
 class Idefics3(Siglip):
@@ -234,7 +246,7 @@ class Pixtral(Encoder):
         return self.projected(x)[:, None]
 
 
-FAMILIES = {"qwen3vl_merger": Qwen, "gemma4v": Gemma4, "idefics3": Idefics3, "lfm2": Lfm2, "pixtral": Pixtral}
+FAMILIES = {"qwen3vl_merger": Qwen, "gemma3": Gemma3, "gemma4v": Gemma4, "idefics3": Idefics3, "lfm2": Lfm2, "pixtral": Pixtral}
 
 
 def tower_of(path):

@@ -24,12 +24,19 @@ from gguf_file import GgufFile
 WORDS = 2000  # of the vocabulary, and its control tokens
 TEXTS = ("A", "B", "C")  # before, between and behind the pictures
 STEPS, TOP = 6, 40
-TYPED = ("qwen3vl_merger", "gemma4v")  # whose models ask which tokens are rows
+JOINED_WINDOW, SHORT_WINDOW = 19, 7  # where rows see each other: fewer tokens than a picture has
+TYPED = {"qwen3vl_merger": "mm_token_type_ids", "gemma4v": "mm_token_type_ids",  # whose models ask which tokens are rows
+         "gemma3": "token_type_ids"}
 
 
 def around(begin, end):
     """The tokens of a picture between two marks."""
     return lambda shape, grid, row: [begin, *grid[0] * grid[1] // shape.merge ** 2 * [row], end]
+
+
+def between_lines(shape, grid, row):
+    """The tokens of Gemma 3's pictures, with an empty line on both sides."""
+    return ["ĊĊ", "<start_of_image>", *grid[0] * grid[1] // shape.merge ** 2 * [row], "<end_of_image>", "ĊĊ"]
 
 
 def in_tiles(shape, grid, row):
@@ -101,10 +108,22 @@ CASES = {
         "linear_key_head_dim": 64, "linear_value_head_dim": 64, "linear_conv_kernel_dim": 4}, *QWEN_MARKS, qwen_settings),
     "tiny-qwen3vl": Case("Qwen3VLForConditionalGeneration", "Qwen3VLConfig", "Qwen3VLTextConfig",
                          rope(1e6, [12, 10, 10]), *QWEN_MARKS, qwen_settings),
+    "tiny-gemma3": Case(
+        "Gemma3ForConditionalGeneration", "Gemma3Config", "Gemma3TextConfig",
+        {**original_logits.CASES["gemma3"].settings, "sliding_window": JOINED_WINDOW}, "<image_soft_token>", between_lines,
+        lambda ids: {"image_token_id": ids["<image_soft_token>"], "boi_token_id": ids["<start_of_image>"],
+                     "eoi_token_id": ids["<end_of_image>"]},
+        "model.vision_tower.", ((24, 24), (24, 24)), options={"window": JOINED_WINDOW}),
     "tiny-gemma4": Case(
         "Gemma4ForConditionalGeneration", "Gemma4Config", "Gemma4TextConfig",
         {**original_logits.CASES["gemma4"].settings, "sliding_window": 512, "pad_token_id": 0},
         "<|image|>", around("<|image>", "<image|>"), gemma4_settings, "model.vision_tower.", ((9, 12), (18, 6))),
+    "tiny-gemma4-dense": Case(
+        "Gemma4ForConditionalGeneration", "Gemma4Config", "Gemma4TextConfig",
+        {**original_logits.CASES["gemma4 dense"].settings, "sliding_window": SHORT_WINDOW, "pad_token_id": 0,
+         "use_bidirectional_attention": "vision"},
+        "<|image|>", around("<|image>", "<image|>"), gemma4_settings, "model.vision_tower.", ((9, 12), (18, 6)),
+        options={"window": SHORT_WINDOW}),
     "tiny-llama": Case(
         "SmolVLMForConditionalGeneration", "SmolVLMConfig", "LlamaConfig", {}, "<image>", in_tiles,
         image_settings("<image>"), "model.vision_model.", ((8, 8), (4, 8)), "model.text_model."),
@@ -167,14 +186,14 @@ def answer(name, vocab_from):
     import original_towers
     model, ids = original_model(name, vocab_from)
     tower, case = tiny_tower.SEEING[name], CASES[name]
-    pictures = [tiny_tower.picture(tower, grid) for grid in case.grids]
+    pictures = tiny_tower.pictures(tower, case.grids)
     inputs = original_towers.FAMILIES[tower.family].inputs_of(tower, pictures)
     prompt = prompt_of(name, ids)
     tokens, kept = list(prompt), []
     for _ in range(STEPS):
         given = torch.tensor([tokens])
         with torch.no_grad():
-            types = {"mm_token_type_ids": (given == ids[case.row]).int()} if tower.family in TYPED else {}
+            types = {TYPED[tower.family]: (given == ids[case.row]).int()} if tower.family in TYPED else {}
             logits = model(input_ids=given, **types, **inputs).logits[0, -1].double()
         logprobs = torch.log_softmax(logits, -1)
         best = torch.topk(logprobs, TOP)

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 import transformers
 from PIL import Image
+from transformers.models.gemma3 import modeling_gemma3
 from transformers.models.gemma4 import configuration_gemma4, modeling_gemma4
 from transformers.models.llava.modeling_llava import LlavaMultiModalProjector
 from transformers.models.lfm2_vl import modeling_lfm2_vl
@@ -21,6 +22,7 @@ from transformers.models.mistral3 import modeling_mistral3
 from transformers.models.pixtral import modeling_pixtral
 from transformers.models.qwen3_5 import configuration_qwen3_5, modeling_qwen3_5
 from transformers.models.qwen3_vl import configuration_qwen3_vl, modeling_qwen3_vl
+from transformers.models.siglip import modeling_siglip
 from transformers.models.siglip2 import modeling_siglip2
 from transformers.models.smolvlm import modeling_smolvlm
 
@@ -113,6 +115,27 @@ def normed(shape, rgb):
 def beside_encoder(shape, prefix):
     """The weights beside an encoder, without the prefix of their part."""
     return {name.removeprefix(prefix): data for name, data in tiny_tower.other_tensors(shape).items()}
+
+
+class Gemma3:
+    """The original of gemma3, with its projector."""
+
+    def __init__(self, shape):
+        self.shape = shape
+        config = transformers.Gemma3Config(
+            vision_config=tiny_tower.vision_settings(shape), text_config={"hidden_size": shape.text},
+            **tiny_tower.family_of(shape).whole_settings(shape))
+        config.vision_config._attn_implementation = "eager"
+        self.model = loaded(modeling_siglip.SiglipVisionModel(config.vision_config), tiny_tower.original_tensors(shape))
+        self.projector = loaded(modeling_gemma3.Gemma3MultiModalProjector(config),
+                                beside_encoder(shape, "model.multi_modal_projector."))
+
+    @staticmethod
+    def inputs_of(shape, pictures):
+        return {"pixel_values": torch.stack([normed(shape, rgb) for rgb in pictures])}
+
+    def vectors(self, rgb):
+        return self.projector(self.model(normed(self.shape, rgb)[None]).last_hidden_state)[0][:, None]
 
 
 class SmolVlm:
@@ -223,7 +246,7 @@ class Pixtral:
         return made.reshape(-1, made.shape[-1])[:, None]
 
 
-FAMILIES = {"qwen3vl_merger": Qwen, "gemma4v": Gemma4, "idefics3": SmolVlm, "lfm2": Lfm2, "pixtral": Pixtral}
+FAMILIES = {"qwen3vl_merger": Qwen, "gemma3": Gemma3, "gemma4v": Gemma4, "idefics3": SmolVlm, "lfm2": Lfm2, "pixtral": Pixtral}
 
 
 def make_original(shape):

@@ -38,6 +38,7 @@ from gguf_file import GgufFile
 # The tokens that stand for pictures in prompts: Qwen's, and those of other architectures.
 PICTURE_MARKS = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
 OWN_PICTURE_MARKS = {
+    "gemma3": ["<start_of_image>", "<image_soft_token>", "<end_of_image>"],
     "gemma4": ["<|image>", "<|image|>", "<image|>"], "mistral3": ["[IMG]", "[IMG_BREAK]", "[IMG_END]"],
     "llama": ["<image>", "<fake_token_around_image>", "<global-img>",
               *(f"<row_{row}_col_{column}>" for row in (1, 2) for column in (1, 2))],

@@ -15,6 +15,7 @@ import gguf
 import numpy as np
 
 import tiny_tower_gemma
+import tiny_tower_gemma3
 import tiny_tower_idefics
 import tiny_tower_lfm
 import tiny_tower_pixtral
@@ -46,6 +47,7 @@ SHAPES = {
     "threes": Shape(1, 32, 2, 40, 4, 3, 7, 24),  # a token is 3 x 3 patches
     "gemma4v": Shape(2, 64, 4, 96, 16, 3, 40, 32, family="gemma4v"),
     "gemma4v-clamped": Shape(2, 72, 2, 100, 4, 3, 50, 40, family="gemma4v", clamps=True, standardizes=True),
+    "gemma3": Shape(2, 72, 2, 100, 4, 2, 8, 40, family="gemma3"),
     "idefics3": Shape(2, 64, 4, 96, 16, 2, 6, 32, family="idefics3", edge=192),
     "lfm2": Shape(2, 72, 2, 100, 4, 2, 5, 40, family="lfm2", hidden=56, norms_joined=True),
     "pixtral": Shape(2, 64, 4, 96, 16, 1, 0, 32, family="pixtral", edge=1024),
@@ -55,20 +57,22 @@ SHAPES = {
 SEEING = {
     "tiny-qwen35": Shape(2, 64, 4, 96, 16, 2, 48, 256),
     "tiny-qwen3vl": Shape(4, 64, 4, 96, 16, 2, 48, 256, (0, 1, 2)),
+    "tiny-gemma3": Shape(2, 64, 4, 96, 4, 4, 24, 256, family="gemma3"),
     "tiny-gemma4": Shape(2, 64, 4, 96, 16, 3, 60, 256, family="gemma4v", clamps=True),
+    "tiny-gemma4-dense": Shape(2, 64, 4, 96, 16, 3, 60, 256, family="gemma4v"),
     "tiny-llama": Shape(2, 64, 4, 96, 16, 2, 4, 256, family="idefics3", edge=128),
     "tiny-lfm2": Shape(2, 64, 4, 96, 16, 2, 16, 256, family="lfm2", hidden=96),
     "tiny-mistral3": Shape(2, 64, 4, 96, 14, 2, 0, 256, family="pixtral", edge=280),
     "qwen3vl-0.6b": Shape(24, 1024, 16, 4096, 16, 2, 48, 1024, (5, 11, 17)),  # for bench/pictures.py
     "qwen3vl-0.6b-768": Shape(12, 768, 12, 3072, 16, 2, 48, 1024, (3, 5, 8)),
 }
-FAMILIES = {"qwen3vl_merger": tiny_tower_qwen, "gemma4v": tiny_tower_gemma, "idefics3": tiny_tower_idefics,
+FAMILIES = {"qwen3vl_merger": tiny_tower_qwen, "gemma3": tiny_tower_gemma3, "gemma4v": tiny_tower_gemma, "idefics3": tiny_tower_idefics,
             "lfm2": tiny_tower_lfm, "pixtral": tiny_tower_pixtral}
 
 
 def grids(shape):
-    """Patches on the sides of pictures, rows first. Idefics3 sees tiles of one size."""
-    if shape.family == "idefics3":
+    """Patches on the sides of pictures, rows first. Gemma 3 sees pictures of one size, Idefics3 tiles."""
+    if shape.family in ("gemma3", "idefics3"):
         return [(shape.grid, shape.grid)]
     return [(rows * shape.merge, columns * shape.merge) for rows, columns in ((1, 1), (3, 5), (12, 10))]
 
@@ -78,6 +82,16 @@ def picture(shape, grid):
     rows, columns = grid[0] * shape.patch, grid[1] * shape.patch
     return (hashes(f"picture {columns}x{rows}", rows * columns * 3) >> np.uint32(24)).astype(np.uint8).reshape(
         rows, columns, 3)
+
+
+def pictures(shape, all_grids):
+    """One of each grid; the second of a grid stands on its head."""
+    seen = set()
+    made = []
+    for grid in all_grids:
+        made.append(picture(shape, grid)[::-1 if grid in seen else 1])
+        seen.add(grid)
+    return made
 
 
 def family_of(shape):

@@ -29,7 +29,10 @@ constexpr std::size_t kNoReading = std::numeric_limits<std::size_t>::max();
 
 /// The positions begin <= p < end that a row of a sequence sees.
 std::pair<int, int> seen_by(const AttentionSequence& sequence, int position, const AttentionReach& reach) {
-  if (reach.is_causal) return {reach.first_seen(position), position + 1};
+  if (reach.is_causal) {
+    const int end = reach.joins ? std::max(position + 1, sequence.sight_end) : position + 1;
+    return {reach.first_seen(position), end};
+  }
   if (reach.window == 0) return {0, sequence.num_tokens};
   const int side = reach.window / 2;
   return {std::max(0, position - side), std::min(sequence.num_tokens, position + side + 1)};
@@ -95,7 +98,7 @@ void AttentionPlan::build(std::span<const AttentionSequence> sequences, const At
 }
 
 bool AttentionPlan::is_cut_by_tiles(const AttentionSequence& s, const AttentionReach& reach) const {
-  if (!reach.is_causal) return false;
+  if (!reach.is_causal || (reach.joins && s.sight_end > 0)) return false;
   const int begin = reach.first_seen(s.first_position), last = s.first_position + s.num_rows - 1;
   return begin / kTileTokens != last / kTileTokens && s.num_rows * heads_per_kv_head_ <= kMaxItemQueries;
 }

@@ -42,6 +42,7 @@ struct AttentionReach {
   int window = 0;           // causal rows see so many up to their own, others half of it on either side; 0: all
   bool is_causal = true;    // none behind its own
   bool is_chunked = false;  // a causal row sees its own chunk of `window` positions
+  bool joins = false;       // causal rows see on to the end of sight of their sequence, where that has one
 
   /// The first position that a causal row sees.
   int first_seen(int position) const { return static_cast<int>(octavo::first_seen(position, window, is_chunked)); }
@@ -56,6 +57,8 @@ struct AttentionSequence {
   float* out;
   int first_position, num_rows;
   int num_tokens = 0;  // of the sequence, which rows that are not causal may see
+  int sight_end =
+      0;  // the end of sight of all these rows, behind the last of them; 0: each sees up to its own position
 };
 
 class AttentionPlan {

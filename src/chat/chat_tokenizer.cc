@@ -30,12 +30,13 @@ Result<ChatTokenizer> ChatTokenizer::load(const ModelSource& source, std::string
                                           const TokenizerJson* words, const std::stop_token& stop,
                                           const PictureMarks& marks) {
   // The tokens of pictures are reserved like the template's own, whether it writes them or not.
-  const std::string reserved = std::string(marks.place) + std::string(chat_template);
+  const std::string reserved = std::string(marks.place) + std::string(marks.spelled) + std::string(chat_template);
   OCTAVO_TRY(Tokenizer tokenizer, Tokenizer::load(source, reserved, words, stop));
   OCTAVO_TRY_VOID(check_stop(stop, "loading"));
   const std::string_view text =
       chat_template.empty() ? source.get_string(kTemplateKey).value_or(std::string_view()) : chat_template;
   ChatTokenizer chat(std::move(tokenizer), ChatTemplate::load(source, chat_template, marks), std::string(text));
+  chat.marks_ = marks;
   OCTAVO_TRY_VOID(chat.find_reasoning());
   chat.find_end();
   OCTAVO_TRY(chat.infill_, InfillMarks::find(source, chat.tokenizer_.vocab()));
@@ -92,6 +93,14 @@ Result<std::string> ChatTokenizer::render_chat_template(std::span<const ChatMess
   return text;
 }
 
+void ChatTokenizer::spell_pictures(std::vector<PromptPart>& parts) const {
+  if (marks_.spelled.empty()) return;
+  for (PromptPart& part : parts)
+    for (std::size_t at = 0; part.is_template && (at = part.text.find(marks_.placeholder, at)) != std::string::npos;
+         at += marks_.spelled.size())
+      part.text.replace(at, marks_.placeholder.size(), marks_.spelled);
+}
+
 /// The number of tokens that the template writes after the last message, about: where its text and the message's form a
 /// word together, the word counts for the message.
 Result<int> ChatTokenizer::count_generation_prompt(std::span<const PromptPart> parts) const {
@@ -112,7 +121,8 @@ Result<ChatPrompt> ChatTokenizer::chat_prompt(std::span<const ChatMessage> messa
     std::ranges::transform(message.parts, std::back_inserter(contents), text_of);
   }
   if (tokenizer_.are_too_long(contents, max_tokens)) return too_many_tokens(max_tokens);
-  OCTAVO_TRY(const std::vector<PromptPart> parts, render(messages, options));
+  OCTAVO_TRY(std::vector<PromptPart> parts, render(messages, options));
+  spell_pictures(parts);
   contents.clear();
   for (const PromptPart& part : parts)
     if (!part.is_template) contents.emplace_back(part.text);

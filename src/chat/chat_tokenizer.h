@@ -57,6 +57,8 @@ class ChatTokenizer {
  private:
   ChatTokenizer(Tokenizer tokenizer, Result<ChatTemplate> chat_template, std::string text)
       : tokenizer_(std::move(tokenizer)), template_(std::move(chat_template)), template_text_(std::move(text)) {}
+  /// Writes in a template's texts what stands for each placeholder of a picture.
+  void spell_pictures(std::vector<PromptPart>& parts) const;
   Result<void> find_reasoning();
   void find_end();
   NamedTokens named_tokens() const;
@@ -67,6 +69,7 @@ class ChatTokenizer {
   Tokenizer tokenizer_;
   Result<ChatTemplate> template_;  // the reason why there is no template, where none is asked for
   std::string template_text_;
+  PictureMarks marks_ = {};
   std::optional<ReasoningMarks> reasoning_ = {};
   std::optional<InfillMarks> infill_ = {};
 };

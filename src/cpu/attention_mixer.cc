@@ -72,7 +72,8 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
 }
 
 std::size_t AttentionMixer::find_plan(int group, const AttentionSpec& spec) {
-  const AttentionReach reach{.window = spec.window, .is_causal = spec.is_causal, .is_chunked = spec.is_chunked};
+  const AttentionReach reach{
+      .window = spec.window, .is_causal = spec.is_causal, .is_chunked = spec.is_chunked, .joins = spec.joins_pictures};
   const AttentionPlan::Shape shape{.num_heads = spec.num_heads,
                                    .num_kv_heads = spec.num_kv_heads,
                                    .k_dim = spec.head_dim,
@@ -102,7 +103,8 @@ void AttentionMixer::plan(const StepRows& rows) {
                             .out = attended_.data() + first * plan.shape.num_heads * plan.shape.v_dim,
                             .first_position = batch.positions[to_size(batch_row)],
                             .num_rows = num_rows,
-                            .num_tokens = batch.kv_len[s]});
+                            .num_tokens = batch.kv_len[s],
+                            .sight_end = batch.sight_end});
     });
     plan.plan.build(sequences_, plan.reach, kv_.layout().block_size);
   }

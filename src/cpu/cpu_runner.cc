@@ -56,7 +56,8 @@ Result<StateRoom> make_state_room(const ModelConfig& config, const EngineOptions
                                        .longest_sequence = context,
                                        .max_sequences = options.max_sequences,
                                        .required_sequence = options.max_context,
-                                       .checkpoints = options.prefix_cache});
+                                       .checkpoints = options.prefix_cache,
+                                       .joint_rows = config.joint_rows});
 }
 
 Result<AssistantModel> load_assistant(AssistantRequest& assistant, const KernelTable& kernels,
@@ -155,6 +156,7 @@ void CpuRunner::finish_info(const RunnerRequest& request) {
   info_.width = config_.width;
   info_.head_pooling = config_.head.pooling;
   info_.num_token_types = config_.num_token_types;
+  info_.joint_rows = config_.joint_rows;
   info_.is_encoder = config_.is_encoder;
   info_.weight_bytes = need.bytes(request.options.repack) + (assistant_ ? assistant_->weights.total_bytes() : 0);
   info_.mapped_weight_bytes = mapped_bytes();
@@ -177,6 +179,7 @@ Result<void> CpuRunner::make_stages(const RunnerRequest& request) {
   }
   OCTAVO_TRY_VOID(transformer_->add_layers(behind, info_.room));
   if (assistant_) transformer_->add_assistant(*assistant_);
+  if (config_.joint_rows > 0) transformer_->add_joint_pass();
   return {};
 }
 
@@ -193,7 +196,7 @@ BatchOutcome CpuRunner::wait() {
   outcome.grown_bytes = transformer_->grown_bytes();
   if (!outcome.is_refused && guesses != nullptr) {
     outcome.guesses = guesses_;
-  } else if (!outcome.is_refused && batch->num_rows() > 0) {
+  } else if (!outcome.is_refused && (batch->num_rows() > 0 || batch->ends_joint_pass)) {
     const StageFindings found = transformer_->findings();
     outcome.waited = transformer_->waited();
     outcome.expert_bytes = found.expert_bytes;
@@ -220,6 +223,7 @@ bool CpuRunner::compute_rows(const Batch& batch, const GuessBatch* guesses) {
   OCTAVO_CHECK(batch.num_rows() <= info_.max_rows, "{} rows, room for {}", batch.num_rows(), info_.max_rows);
   transformer_->advance_states(batch.advances);
   transformer_->release(batch.releases);
+  if (batch.ends_joint_pass) transformer_->end_joint_pass(batch);
   if (batch.num_rows() == 0) return true;
   if (!transformer_->grow(batch)) return false;
   transformer_->copy_blocks(batch.copies);
@@ -229,6 +233,12 @@ bool CpuRunner::compute_rows(const Batch& batch, const GuessBatch* guesses) {
     guesses_ = transformer_->guess(*guesses);
   }
   return true;
+}
+
+bool CpuRunner::begin_joint_pass(const Batch& batch) try {
+  return transformer_->begin_joint_pass(batch);
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 // Where the device fails, all logits are NaN, which ends the requests that wait for them.

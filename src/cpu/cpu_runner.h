@@ -34,6 +34,10 @@ class CpuRunner final : public ModelRunner {
   BlockMemory* block_memory() override { return transformer_->block_memory(); }
   /// Does all of the work.
   BatchOutcome wait() override;
+  bool begin_joint_pass(const Batch& batch) override;
+  std::uint64_t advance_joint_pass(std::uint64_t most_work) override {
+    return transformer_->advance_joint_pass(most_work);
+  }
   std::span<const float> logits(int first, int count) override;
   std::span<const float> hidden_rows(int first, int count) override;
   std::span<const float> apply_head(std::span<const float> pooled, bool ranks) override;

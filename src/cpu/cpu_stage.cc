@@ -108,6 +108,25 @@ void CpuStage::forward_head(StepRows& rows) {
   run_layer(head_, false);
 }
 
+void CpuStage::begin_joint(StepRows& rows) {
+  spoiled_.clear();
+  experts_ffn_.begin();
+  begin(rows);
+}
+
+void CpuStage::write_joint_keys(StepRows& rows, int layer) {
+  begin_joint(rows);
+  norm_input(layer);
+  if (layer == last_with_state_) find_spoiled();
+  write_state(layer);
+}
+
+void CpuStage::finish_joint_layer(StepRows& rows, int layer) {
+  begin_joint(rows);
+  norm_input(layer);
+  run_layer(layer, true);
+}
+
 void CpuStage::norm_input(int layer) {
   const int count = rows_->count();
   const std::optional<Norm> norm = input_norm(layer);

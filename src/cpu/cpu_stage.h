@@ -55,6 +55,12 @@ class CpuStage final : public Stage, public BlockMemory, private LayerWalk {
   void forward_head(StepRows& rows);
   void write_head_state(const StepRows& rows) { attention_.write_state(head_, rows); }
 
+  /// Parts of a layer for rows of a joint pass, which are in the stream: its keys and values, into the cache; and,
+  /// once those of all rows are there that these see, the rest. The layers have no recurrent state. `findings()` are
+  /// those of these rows.
+  void write_joint_keys(StepRows& rows, int layer);
+  void finish_joint_layer(StepRows& rows, int layer);
+
   std::span<std::byte> piece(int pool, BlockId block, int layer_index) override;
 
   KvArena& kv() { return kv_; }
@@ -67,6 +73,7 @@ class CpuStage final : public Stage, public BlockMemory, private LayerWalk {
   CpuStage(const Shared& shared, LayerRange layers, KvArena kv, SnapshotArena snapshots);
 
   void begin(StepRows& rows);
+  void begin_joint(StepRows& rows);
   void norm_input(int layer) override;
   void find_spoiled() override { spoiled_.find(context_, stream_, *rows_); }
   void write_state(int layer) override;

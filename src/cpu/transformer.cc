@@ -55,6 +55,11 @@ void Transformer::add_assistant(const AssistantModel& assistant) {
       std::make_unique<Assistant>(assistant, config_, weights_, own_.back()->kv(), context_.kernels, context_.pool);
 }
 
+void Transformer::add_joint_pass() {
+  OCTAVO_CHECK(device_ == nullptr && own_.size() == 1, "rows that see each other on another device");
+  joint_pass_ = std::make_unique<JointPass>(config_, *own_.front(), stream_, context_.max_rows);
+}
+
 void Transformer::enter(const Stage& stage) const {
   if (&stage == device_) context_.enter(StepPart::kOtherDevice);
 }
@@ -105,8 +110,34 @@ void Transformer::forward(const Batch& batch) {
   waited_ = pauses.waited();
 }
 
+bool Transformer::begin_joint_pass(const Batch& batch) {
+  if (!grow(batch)) return false;
+  copy_blocks(batch.copies);
+  joint_pass_->begin(batch);
+  return true;
+}
+
+void Transformer::end_joint_pass(const Batch& batch) {
+  joint_end_ = &batch;
+  waited_ = {};
+  expert_bytes_ = 0;
+  not_finite_.clear();
+  spoiled_sequences_.clear();
+  add_findings(joint_pass_->findings());
+  const int count = std::min(static_cast<int>(batch.logit_rows.size()), kMaxLogitRows);
+  if (assistant_ == nullptr || count == 0) return;
+  take_joint_rows(0, count);
+  assistant_->keep_hidden(stream_, count);
+}
+
+void Transformer::take_joint_rows(int first, int count) {
+  for (int i = 0; i < count; ++i)
+    std::copy_n(joint_pass_->row(joint_end_->logit_rows[to_size(first + i)]), config_.width, stream_.x(i));
+}
+
 void Transformer::compute_layers(const Batch& batch) {
   context_.enter(StepPart::kScheduling);
+  joint_end_ = nullptr;
   rows_.begin(batch);
   expert_bytes_ = 0;
   not_finite_.clear();
@@ -195,6 +226,10 @@ void Transformer::finish_logits(int count) {
 void Transformer::norm_logit_rows(const Norm& norm, int first, int count) {
   OCTAVO_CHECK(count <= kMaxLogitRows, "{} rows of logits", count);
   context_.enter(StepPart::kRows);
+  if (joint_end_ != nullptr) {
+    take_joint_rows(first, count);
+    first = 0;
+  }
   context_.for_rows(count, [&](std::int64_t i, int) { stream_.norm_row(norm, first + i, i, count); });
 }
 

@@ -12,6 +12,7 @@
 #include "cpu/assistant.h"
 #include "cpu/cpu_stage.h"
 #include "cpu/draft_head.h"
+#include "cpu/joint_pass.h"
 #include "cpu/per_layer_embedding.h"
 #include "cpu/pooled_head.h"
 #include "cpu/residual_stream.h"
@@ -36,6 +37,8 @@ class Transformer {
   void add_stage(DeviceStage& stage);
   /// Lets an assistant guess from now on; it must outlive this. All layers must be the processor's.
   void add_assistant(const AssistantModel& assistant);
+  /// Takes the memory of joint passes. All layers must be in one stage of the processor.
+  void add_joint_pass();
 
   /// Advances recurrent states by drafted rows of an earlier batch.
   void advance_states(std::span<const StateAdvance> advances);
@@ -69,6 +72,12 @@ class Transformer {
   /// kMaxLogitRows.
   std::span<const float> logits(int first, int count);
 
+  /// See ModelRunner. begin_joint_pass() copies blocks first; false: there is no memory to grow.
+  bool begin_joint_pass(const Batch& batch);
+  std::uint64_t advance_joint_pass(std::uint64_t most_work) { return joint_pass_->advance(most_work); }
+  /// Takes the place of forward() for the batch that ends a joint pass.
+  void end_joint_pass(const Batch& batch);
+
   /// The guesses of the draft head or the assistant, for a batch of guesses. It uses the stream, so that logits of the
   /// batch before are gone.
   std::span<const GuessedToken> guess(const GuessBatch& batch);
@@ -83,6 +92,8 @@ class Transformer {
   /// Lets the draft head follow all rows; then only the rows of logits go on.
   void end_with_draft_head(const Batch& batch);
   void norm_logit_rows(const Norm& norm, int first, int count);
+  /// Makes row i of the stream what row first + i of the joint pass' logits was.
+  void take_joint_rows(int first, int count);
   void finish_logits(int count);
 
   const ModelConfig& config_;
@@ -96,6 +107,8 @@ class Transformer {
   std::vector<Stage*> stages_;             // in the order of layers
   std::unique_ptr<DraftHead> draft_head_;  // null: the model has none
   std::unique_ptr<Assistant> assistant_;   // null: none was added
+  std::unique_ptr<JointPass> joint_pass_;  // null: no rows see each other
+  const Batch* joint_end_ = nullptr;       // the batch whose logits are those of the joint pass; null: of the stream
   PooledHead head_;
   StepClock::Clock::duration waited_ = {};
   std::uint64_t expert_bytes_ = 0;

@@ -59,16 +59,23 @@ void VisionMerger::norm(const float* x, const Weights& w, std::int64_t size, flo
                                  : context_.kernels.layer_norm(x, w.norm, w.norm_bias, size, config_.norm_epsilon, out);
 }
 
-void VisionMerger::join_mean(VisionRows& rows, std::int64_t token, float* mean) const {
+void VisionMerger::join_mean(VisionRows& rows, std::int64_t token, int worker, float* mean) {
   const std::int64_t count = config_.token_patches(), width = config_.width;
-  std::copy_n(rows.x(token * count), width, mean);
-  for (std::int64_t patch = 1; patch < count; ++patch) context_.kernels.add(mean, rows.x(token * count + patch), width);
-  const float root = std::sqrt(static_cast<float>(width));
-  context_.kernels.scale(mean, root / static_cast<float>(count), width);
+  float* const normed = patch_.data() + worker * width;
+  for (std::int64_t patch = 0; patch < count; ++patch) {
+    const float* x = rows.x(token * count + patch);
+    if (weights_.merger.norm != nullptr) {
+      norm(x, weights_.merger, width, normed);
+      x = normed;
+    }
+    patch == 0 ? static_cast<void>(std::copy_n(x, width, mean)) : context_.kernels.add(mean, x, width);
+  }
+  const float factor = config_.merger.join == PatchJoin::kMean ? std::sqrt(static_cast<float>(width)) : 1.0F;
+  context_.kernels.scale(mean, factor / static_cast<float>(count), width);
 }
 
 void VisionMerger::join(VisionRows& rows, std::int64_t token, int worker, float* joined) {
-  if (config_.merger.join == PatchJoin::kMean) return join_mean(rows, token, joined);
+  if (config_.takes_mean()) return join_mean(rows, token, worker, joined);
   const std::int64_t count = config_.token_patches(), width = config_.width;
   const bool by_element = config_.merger.join == PatchJoin::kChannels;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -90,9 +97,11 @@ void VisionMerger::finish_joined(float* joined) const {
     for (int i = 0; i < merged; ++i) joined[i] = (joined[i] - w.standard_bias[i]) * w.standard_scale[i];
   if (config_.merger.norms_plainly)
     context_.kernels.rms_norm(joined, ones_.data(), merged, config_.norm_epsilon, joined);
+  const float epsilon = config_.merger.joined_epsilon;
   if (w.joined_norm != nullptr)
-    context_.kernels.layer_norm(joined, w.joined_norm, w.joined_norm_bias, merged, config_.merger.joined_epsilon,
-                                joined);
+    config_.merger.joined_kind == NormKind::kRms
+        ? context_.kernels.rms_norm(joined, w.joined_norm, merged, epsilon, joined)
+        : context_.kernels.layer_norm(joined, w.joined_norm, w.joined_norm_bias, merged, epsilon, joined);
 }
 
 void VisionMerger::join_tokens(VisionRows& rows, int vector, VisionRowRange tokens) {

@@ -40,7 +40,7 @@ class VisionMerger {
   void norm(const float* x, const Weights& w, std::int64_t size, float* out) const;
   /// Joins the rows of a token's patches, normed, into `joined`, [merged_width].
   void join(VisionRows& rows, std::int64_t token, int worker, float* joined);
-  void join_mean(VisionRows& rows, std::int64_t token, float* mean) const;
+  void join_mean(VisionRows& rows, std::int64_t token, int worker, float* mean);
   /// Norms a joined row, or moves and scales it, in place.
   void finish_joined(float* joined) const;
   /// Joins and norms the tokens of a piece as the input of the first product.

@@ -33,6 +33,18 @@ Result<ContentHash> read_floats(const ModelSource& source, const SourceTensor& t
   return hash_of(bytes);
 }
 
+/// Packs a matrix of floats.
+WeightMatrix pack_floats(std::span<const float> floats, std::int64_t rows, std::int64_t cols,
+                         const KernelTable& kernels, std::uint8_t* panels) {
+  pack_panels({.type = DType::kF32, .rows = rows, .cols = cols, .data = std::as_bytes(floats)}, 0, num_panels(rows),
+              panels);
+  return {.type = DType::kF32,
+          .activations = kernels.activation_form(DType::kF32),
+          .rows = rows,
+          .cols = cols,
+          .panels = panels};
+}
+
 }  // namespace
 
 Result<VisionWeights> VisionWeights::load(const ModelSource& source, const VisionConfig& config,
@@ -44,13 +56,17 @@ Result<VisionWeights> VisionWeights::load(const ModelSource& source, const Visio
   for (const std::span<const std::byte> head : source.heads()) hashes.push_back(hash_of(head));
   OCTAVO_TRY(hashes.emplace_back(), weights.load_vectors(source, list, loaded.vectors));
   const std::size_t patch_bytes = packed_bytes(DType::kF32, config.width, config.patch_width());
-  std::size_t bytes = patch_bytes;
+  const SourceTensor* down = list.transposed_down;
+  const std::size_t down_bytes = down == nullptr ? 0 : packed_bytes(DType::kF32, down->tensor.cols, down->tensor.rows);
+  std::size_t bytes = patch_bytes + down_bytes;
   for (const ListedMatrix& m : list.matrices) bytes += packed_bytes(m.type, m.rows, m.cols);
   weights.matrices_ = AlignedBuffer<std::uint8_t>::with_huge_pages(bytes);
   std::uint8_t* panels = weights.matrices_.data();
   OCTAVO_TRY_VOID(check_stop(manner.stop, "loading"));
   OCTAVO_TRY(hashes.emplace_back(), weights.load_patches(source, config, list, kernels, panels));
   panels += patch_bytes;
+  std::uint8_t* const down_panels = panels;
+  panels += down_bytes;
   std::vector<RepackJob> jobs;
   for (const ListedMatrix& m : list.matrices) {
     jobs.push_back({.tensor = m.source,
@@ -70,6 +86,10 @@ Result<VisionWeights> VisionWeights::load(const ModelSource& source, const Visio
   OCTAVO_TRY(hashes.emplace_back(),
              repack(std::move(jobs), source, pool, progress,
                     {.pages = FilePages::kKept, .beside_others = manner.beside_others, .stop = manner.stop}));
+  if (down != nullptr) {
+    OCTAVO_TRY(hashes.emplace_back(), weights.load_transposed_down(source, *down, kernels, down_panels));
+  }
+  const WeightMatrix transposed = weights.merger.down;
   weights.content_hash_ = hash_of(std::as_bytes(std::span(hashes)));
   weights.patch_bias = loaded.vector(list.tensors.patch_bias);
   weights.positions = loaded.vector(list.tensors.positions);
@@ -77,7 +97,20 @@ Result<VisionWeights> VisionWeights::load(const ModelSource& source, const Visio
   for (const auto& layer : list.tensors.layers) weights.layers.push_back(transform<CpuForm>(layer, loaded));
   for (const auto& merger : list.tensors.deepstack) weights.deepstack.push_back(transform<CpuForm>(merger, loaded));
   weights.merger = transform<CpuForm>(list.tensors.merger, loaded);
+  if (down != nullptr) weights.merger.down = transposed;
   return weights;
+}
+
+Result<ContentHash> VisionWeights::load_transposed_down(const ModelSource& source, const SourceTensor& tensor,
+                                                        const KernelTable& kernels, std::uint8_t* panels) {
+  std::vector<float> floats;
+  OCTAVO_TRY(const ContentHash hash, read_floats(source, tensor, floats));
+  const std::int64_t rows = tensor.tensor.cols, cols = tensor.tensor.rows;
+  std::vector<float> turned(floats.size());
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t col = 0; col < cols; ++col) turned[to_size(row * cols + col)] = floats[to_size(col * rows + row)];
+  merger.down = pack_floats(turned, rows, cols, kernels, panels);
+  return hash;
 }
 
 Result<ContentHash> VisionWeights::load_vectors(const ModelSource& source, const VisionWeightList& list,
@@ -112,13 +145,7 @@ Result<ContentHash> VisionWeights::load_patches(const ModelSource& source, const
     }
   }
   const std::int64_t cols = config.patch_width();
-  pack_panels({.type = DType::kF32, .rows = config.width, .cols = cols, .data = std::as_bytes(std::span(sum))}, 0,
-              num_panels(config.width), panels);
-  patches_ = {.type = DType::kF32,
-              .activations = kernels.activation_form(DType::kF32),
-              .rows = config.width,
-              .cols = cols,
-              .panels = panels};
+  patches_ = pack_floats(sum, config.width, cols, kernels, panels);
   return hash_of(std::as_bytes(std::span(hashes)));
 }
 

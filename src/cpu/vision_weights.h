@@ -30,6 +30,10 @@ class VisionWeights : public VisionTensors<CpuForm> {
   Result<ContentHash> load_patches(const ModelSource& source, const VisionConfig& config, const VisionWeightList& list,
                                    const KernelTable& kernels, std::uint8_t* panels);
 
+  /// Loads the merger's last matrix where the file has it transposed.
+  Result<ContentHash> load_transposed_down(const ModelSource& source, const SourceTensor& tensor,
+                                           const KernelTable& kernels, std::uint8_t* panels);
+
   AlignedBuffer<std::uint8_t> matrices_;  // panels; those of patches() come first
   AlignedBuffer<float> vectors_;
   WeightMatrix patches_;

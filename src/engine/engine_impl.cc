@@ -41,6 +41,18 @@ bool is_stored(const EngineParts& parts) {
   return reason.empty();
 }
 
+/// The most rows that a joint pass of any sequence has room for: a windowed group must hold them beside its window.
+std::int64_t max_joint_tokens(const RunnerInfo& runner, int max_context) {
+  std::int64_t most = runner.joint_rows;
+  const StateLayout& layout = runner.room.layout;
+  for (int g = 0; g < layout.num_groups() && most > 0; ++g) {
+    const std::int64_t held = runner.room.num_blocks[to_size(g)], window = layout.group(g).window;
+    if (window == 0 || held * layout.block_size >= max_context) continue;
+    most = std::min(most, std::max<std::int64_t>(1, (held - 2) * layout.block_size - window));
+  }
+  return most;
+}
+
 VectorRules vector_rules(const RunnerInfo& runner, const EmbeddingInfo& embedding) {
   return {.is_encoder = runner.is_encoder,
           .pooling = embedding.pooling,
@@ -59,6 +71,7 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
   if (capacity < 2) return fail("KV memory: found room for {} tokens, expected at least 2", capacity);
   info.max_context = parts.limits.max_context = static_cast<int>(capacity);
   parts.limits.max_step_tokens = std::min(parts.limits.max_step_tokens, runner.max_rows);
+  parts.limits.joint_rows = runner.joint_rows;
   OCTAVO_TRY(Memory memory, make_memory(parts));
   auto text =
       std::make_shared<const ModelTextImpl>(std::move(parts.text), runner.vocab_size, runner.num_token_types > 1);
@@ -152,7 +165,8 @@ EngineImpl::EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextI
                       .max_pinned = scheduler_.pins().max_tokens(),
                       .vectors = vector_rules(parts_.runner->info(), info().embedding),
                       .max_picture_tokens = pictures_ ? pictures_->max_tokens() : 0,
-                      .placeholder = text_.pictures() != nullptr ? text_.pictures()->rules().placeholder : -1,
+                      .max_joint_tokens = max_joint_tokens(parts_.runner->info(), info().max_context),
+                      .placeholder = text_.pictures() != nullptr ? text_.pictures()->rules().row_token() : -1,
                       .words = text_.words()},
       maker_(text_, kv_.hashing(), request_limits_.vectors, pictures_ ? &*pictures_ : nullptr) {}
 

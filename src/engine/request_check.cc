@@ -206,6 +206,10 @@ Result<void> check_pictures(const Request& request, const RequestLimits& limits)
       return fail_as(ErrorKind::kPictureTooLarge,
                      "pictures[{}]: found {} tokens, but the memory of pictures has room for {} (picture_memory_bytes)",
                      i, given.picture->num_tokens(), limits.max_picture_tokens);
+    if (limits.max_joint_tokens > 0 && given.count > limits.max_joint_tokens)
+      return fail_as(ErrorKind::kPictureTooLarge,
+                     "pictures[{}]: found {} tokens, but the KV memory has room for {} that see each other", i,
+                     given.count, limits.max_joint_tokens);
     end = behind;
   }
   return {};

@@ -17,6 +17,7 @@ struct RequestLimits {
   int max_pinned = 0;    // the most tokens of a prompt that can be pinned
   VectorRules vectors = {};
   std::int64_t max_picture_tokens = 0;  // the most tokens of a picture; 0: the model reads only texts
+  std::int64_t max_joint_tokens = 0;    // the most rows of a picture that see each other; 0: they do not
   TokenId placeholder = -1;             // the token that stands for a row of a picture
   const ModelTokenizer& words;          // without a vocabulary no text can end an answer
 };

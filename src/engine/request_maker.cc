@@ -169,6 +169,7 @@ void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
 void RequestMaker::fill_pictures(const Request& request, Sequence& prompt) const {
   if (request.pictures.empty()) return;
   prompt.given.turns_by_grid = text_.pictures()->turns_by_grid();
+  prompt.given.joins_rows = text_.pictures()->rules().joins_rows;
   const PreparedPicture* before = nullptr;
   for (const PromptPicture& given : request.pictures) {
     prompt.given.rows.push_back(

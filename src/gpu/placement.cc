@@ -97,6 +97,7 @@ std::string reason_against(const PlacementRequest& request) {
     return "its norms of results have an epsilon of their own";
   if (request.config.residual_scale != 1) return "what its layers add to the stream is scaled";
   if (request.config.per_layer_width > 0) return "its layers read embeddings of their own";
+  if (request.config.joint_rows > 0) return "the rows of a picture see each other";
   if (std::ranges::any_of(request.config.layers, [](const LayerSpec& layer) { return layer.repeats.has_value(); }))
     return "its layers run several times";
   return reason_against(request.config.layer(0), request.weights.tensors.layers.front());

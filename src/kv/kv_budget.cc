@@ -27,11 +27,11 @@ std::uint64_t bytes_of(const StateLayout& layout, std::span<const std::int64_t> 
   return bytes;
 }
 
-std::vector<std::int64_t> needs(const StateLayout& layout, std::int64_t num_tokens) {
+std::vector<std::int64_t> needs(const StateLayout& layout, std::int64_t num_tokens, int joint_rows) {
   std::vector<std::int64_t> blocks;
   blocks.reserve(layout.groups.size());
   for (const KvGroup& group : layout.groups)
-    blocks.push_back(blocks_of_sequence(num_tokens, group.window, layout.block_size));
+    blocks.push_back(blocks_of_sequence(num_tokens, group.window, layout.block_size, joint_rows));
   return blocks;
 }
 
@@ -89,7 +89,8 @@ std::vector<std::int64_t> most_blocks(const StateLayout& layout, const KvBudget&
   if (budget.max_sequences == 0 || budget.longest_sequence == 0) return limits;
   for (std::size_t g = 0; g < layout.groups.size(); ++g) {
     if (layout.groups[g].window == 0) continue;
-    const std::int64_t one = blocks_of_sequence(budget.longest_sequence, layout.groups[g].window, layout.block_size);
+    const std::int64_t one =
+        blocks_of_sequence(budget.longest_sequence, layout.groups[g].window, layout.block_size, budget.joint_rows);
     limits[g] = std::min(all, 2 * one * budget.max_sequences);
   }
   return limits;
@@ -97,10 +98,11 @@ std::vector<std::int64_t> most_blocks(const StateLayout& layout, const KvBudget&
 
 }  // namespace
 
-std::int64_t blocks_of_sequence(std::int64_t num_tokens, int window, int block_size) {
+std::int64_t blocks_of_sequence(std::int64_t num_tokens, int window, int block_size, int joint_rows) {
   const std::int64_t all = blocks_for(num_tokens, block_size);
   if (window == 0) return all;
-  return std::min(all, blocks_for(static_cast<std::int64_t>(window) + kWindowStepTokens, block_size) + 2);
+  const std::int64_t rows = std::max(kWindowStepTokens, joint_rows);
+  return std::min(all, blocks_for(window + rows, block_size) + 2);
 }
 
 Result<std::vector<int>> divide_budget(const StateLayout& layout, const KvBudget& budget) {
@@ -114,11 +116,11 @@ Result<std::vector<int>> divide_budget(const StateLayout& layout, const KvBudget
   std::int64_t typical = 4 * static_cast<std::int64_t>(std::ranges::max(layout.groups, {}, &KvGroup::window).window);
   if (budget.longest_sequence != 0 && (typical == 0 || budget.longest_sequence < typical))
     typical = budget.longest_sequence;
-  const std::vector<std::int64_t> weights = needs(layout, std::max<std::int64_t>(typical, 1));
+  const std::vector<std::int64_t> weights = needs(layout, std::max<std::int64_t>(typical, 1), budget.joint_rows);
   std::vector<std::int64_t> even(layout.groups.size(), 0);
   add_evenly(layout, weights, limits, budget.bytes, even);
 
-  const std::vector<std::int64_t> longest = needs(layout, std::max(budget.longest_sequence, 1));
+  const std::vector<std::int64_t> longest = needs(layout, std::max(budget.longest_sequence, 1), budget.joint_rows);
   const bool fits =
       std::ranges::equal(longest, limits, std::ranges::less_equal{}) && bytes_of(layout, longest) <= budget.bytes;
   const std::vector<std::int64_t>& floor = fits ? longest : blocks;
@@ -172,7 +174,7 @@ std::uint64_t snapshots_of_use(const StateLayout& layout, const KvBudget& budget
 /// number.
 std::uint64_t snapshots_beside_required(const StateLayout& layout, const KvBudget& budget) {
   if (budget.required_sequence == 0) return budget.bytes;
-  const std::uint64_t required = bytes_of(layout, needs(layout, budget.required_sequence));
+  const std::uint64_t required = bytes_of(layout, needs(layout, budget.required_sequence, budget.joint_rows));
   const bool fits = required <= budget.bytes && budget.bytes - required >= layout.snapshot.bytes;
   return fits ? (budget.bytes - required) / layout.snapshot.bytes : budget.bytes;
 }

@@ -18,6 +18,8 @@ struct KvBudget {
   int num_snapshots = 0;        // the snapshots, whatever the bytes, where layers are recurrent; 0: as above
   int required_sequence = 0;    // the tokens of a sequence that must fit, if any division lets it; 0: none
   bool checkpoints = false;     // whether checkpoints get room beside the sequences' snapshots
+  int joint_rows = 0;           // the most rows of a sequence that are computed together, where these are more than a
+                                // step's
 };
 
 /// The rows of one step that a windowed group has room for beside its window.
@@ -26,7 +28,7 @@ inline constexpr int kWindowStepTokens = 512;
 /// The most blocks that a sequence of `num_tokens` tokens takes in a group whose layers look back `window` tokens (0:
 /// all of them). A windowed group gives back the blocks that the window has passed, and so needs its window, a step,
 /// and the two blocks in which these begin and end.
-std::int64_t blocks_of_sequence(std::int64_t num_tokens, int window, int block_size);
+std::int64_t blocks_of_sequence(std::int64_t num_tokens, int window, int block_size, int joint_rows = 0);
 
 /// The number of blocks of each group. The budget's bytes, of which a block takes those of its group's layers, are
 /// divided so that a sequence of four windows (or the longest one, if that is shorter) uses all pools evenly. The

@@ -72,6 +72,11 @@ struct Batch {
   std::vector<BlockRun> releases;        // blocks whose memory goes back to the system, before copies; groups ascending
   std::vector<BlockCopy> copies;         // they are made before anything is written
   std::vector<std::int32_t> logit_rows;  // rows whose logits are wanted, ascending
+  std::int32_t sight_end =
+      0;  // in layers that join pictures all rows see the positions in front of this one, which have
+          // keys and values; 0: each sees up to its own. Only in a joint pass, of one sequence
+  bool ends_joint_pass =
+      false;  // the batch has no rows: its logits are those of rows of the joint pass, which is whole
 
   /// Whether nobody wants the rows any more, so that a runner may leave them half done: asked now and then by a long
   /// step, on its thread. Empty: they are wanted.
@@ -124,6 +129,8 @@ struct Batch {
     releases.clear();
     copies.clear();
     logit_rows.clear();
+    sight_end = 0;
+    ends_joint_pass = false;
   }
 };
 

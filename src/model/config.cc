@@ -1,5 +1,6 @@
 #include "model/config.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
@@ -104,6 +105,12 @@ void ModelConfig::add_draft_head() {
   OCTAVO_CHECK(prediction_layer && !has_draft_head, "{} layers of prediction", num_skipped_layers);
   layers.push_back(*prediction_layer);
   has_draft_head = true;
+}
+
+bool ModelConfig::joins_pictures() const {
+  return std::ranges::any_of(own_layers(), [](const LayerSpec& layer) {
+    return layer.attention() != nullptr && layer.attention()->joins_pictures;
+  });
 }
 
 int ModelConfig::last_layer_with_state() const {

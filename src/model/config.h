@@ -67,6 +67,8 @@ struct ModelConfig {
   std::optional<LayerSpec> prediction_layer = {};  // that one, where the file has one alone
   bool has_draft_head = false;                     // the layer of prediction is computed, for drafts
   int num_deepstack = 0;  // further vectors of a picture's rows, which as many first layers add (DeepStack)
+  int joint_rows = 0;     // the most rows of a picture that is given, where these see each other in some layers; 0: no
+                          // pictures are, or their rows see only those before them
   int model_width = 0;  // of the model that it is an assistant of (model/assistant.h), whose keys and values its layers
                         // read; 0: it is none
 
@@ -83,6 +85,8 @@ struct ModelConfig {
   int num_layers() const { return static_cast<int>(layers.size()) - (has_draft_head ? 1 : 0); }
   std::span<const LayerSpec> own_layers() const { return std::span(layers).first(to_size(num_layers())); }
   const LayerSpec& layer(int i) const { return layers[to_size(i)]; }
+  /// Whether the rows of a picture see each other in some layers.
+  bool joins_pictures() const;
   /// Behind this layer nothing is written that later rows read, so only rows whose logits are wanted go on. It is the
   /// draft head's where there is one.
   int last_layer_with_state() const;

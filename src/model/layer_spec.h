@@ -111,9 +111,11 @@ struct AttentionSpec {
   bool is_causal = true;  // a row sees none behind it; otherwise it sees the whole sequence, which a step must have
   int window = 0;  // tokens that a row sees, its own included; 0: all before it. Of a row that is not causal: half
                    // of it on either side
-  bool is_chunked = false;  // a row sees its own chunk of `window` tokens, up to itself (Meta, 2025: Llama 4)
-  float scale = 1;          // of scores
-  float soft_cap = 0;       // a score s becomes soft_cap tanh(s / soft_cap); 0: it stays
+  bool is_chunked = false;      // a row sees its own chunk of `window` tokens, up to itself (Meta, 2025: Llama 4)
+  bool joins_pictures = false;  // a causal row of a picture sees all of that picture's rows, also those behind it, as
+                                // far back as its window (Gemma Team, 2025: Gemma 3)
+  float scale = 1;              // of scores
+  float soft_cap = 0;           // a score s becomes soft_cap tanh(s / soft_cap); 0: it stays
   std::optional<AttentionTemperature> temperature = {};
   RopeSpec rope;
   Presence qkv_bias = Presence::kAbsent;

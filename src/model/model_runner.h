@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "base/step_clock.h"
 #include "kv/block_memory.h"
 #include "kv/state_layout.h"
@@ -64,6 +65,7 @@ struct RunnerInfo {
   int num_token_types = 0;                // the number of texts of a pair that the model distinguishes; 0: none
   std::string device = "cpu";             // or another one, and what it computes
   bool device_has_all = false;            // whether the other device computes all layers and the output matrix
+  int joint_rows = 0;                     // the most rows of a joint pass; 0: it makes none
   bool is_encoder = false;                // whether a sequence is computed in one step, which leaves no state
   std::uint64_t weight_bytes = 0;
   std::uint64_t mapped_weight_bytes = 0;     // the part of them in the mapped file
@@ -94,6 +96,17 @@ class ModelRunner {
   /// Waits until the batch is done; to be called once after each begin().
   virtual BatchOutcome wait() = 0;
 
+  /// Begins a joint pass, and gives up the one before: the rows of a sequence that see each other up to
+  /// Batch::sight_end go through all layers together, in pieces, while other batches come between. The batch has rows
+  /// of one picture alone, up to RunnerInfo::joint_rows of them, and is read before this returns; so are the vectors
+  /// that they begin with. Its copies are made; nobody else may write the blocks of its rows. The rows' keys and values
+  /// count when the pass is whole: then a batch that ends it (Batch::ends_joint_pass) gives the logits of its
+  /// `logit_rows`, which are consecutive and the same as here. False: there is no memory.
+  virtual bool begin_joint_pass(const Batch& batch);
+  /// Computes the next piece, of about `most_work` multiply-adds. Returns its work; 0: the pass is whole. Called in a
+  /// step of the pool, as wait() is.
+  virtual std::uint64_t advance_joint_pass(std::uint64_t most_work);
+
   /// Logits of the last batch's `logit_rows[first .. first + count)`, float32 [count, vocab_size]; count is at most
   /// kMaxLogitRows. Valid until begin() or this is called again: a draft is verified by rows that came before.
   virtual std::span<const float> logits(int first, int count) = 0;
@@ -105,5 +118,12 @@ class ModelRunner {
   /// `ranks` the scores, one for each label. Valid until the next call.
   virtual std::span<const float> apply_head(std::span<const float> pooled, bool ranks) = 0;
 };
+
+inline bool ModelRunner::begin_joint_pass(const Batch& /*batch*/) {
+  OCTAVO_CHECK(false, "a joint pass in a runner that makes none");
+  return false;
+}
+
+inline std::uint64_t ModelRunner::advance_joint_pass(std::uint64_t /*most_work*/) { return 0; }
 
 }  // namespace octavo

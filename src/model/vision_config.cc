@@ -169,7 +169,6 @@ Result<void> read_gemma4v(const ModelKeys& keys, VisionConfig& config) {
   }
   config.norm = NormKind::kRms;
   config.turns = PatchTurns::kHalfHeads;
-  config.wants_layer_embeddings = true;
   OCTAVO_TRY(LayerSpec layer, read_layer(keys, config));
   layer.post_norms = true;
   AttentionSpec& attention = *layer.attention();
@@ -199,6 +198,13 @@ Result<LayerSpec> read_unturned_layer(const ModelKeys& keys, VisionConfig& confi
 
 constexpr std::string_view kScaleFactor = "projector.scale_factor";
 
+/// Finds out whether a file, as old ones have it, has the names of a feed-forward's products exchanged.
+void find_exchanged_ffn(const ModelKeys& keys, VisionConfig& config) {
+  const SourceTensor* down = keys.source().find_tensor(vision_names::of_layer(0, vision_names::kDown) + ".weight");
+  config.swaps_ffn =
+      down != nullptr && down->tensor.cols == config.width && config.feed_forward().width != config.width;
+}
+
 /// Reads the encoder of Idefics3 and SmolVLM (Marafioti et al., 2025), as in transformers,
 /// models/smolvlm/modeling_smolvlm.py: SigLIP for tiles of one size.
 Result<void> read_idefics3(const ModelKeys& keys, VisionConfig& config) {
@@ -217,10 +223,35 @@ Result<void> read_idefics3(const ModelKeys& keys, VisionConfig& config) {
   OCTAVO_TRY(const LayerSpec layer, read_unturned_layer(keys, config));
   OCTAVO_TRY_VOID(read_layers(keys, layer, config));
   OCTAVO_TRY_VOID(expect_no_silu(keys, config));
-  const SourceTensor* down = keys.source().find_tensor(vision_names::of_layer(0, vision_names::kDown) + ".weight");
-  config.swaps_ffn =
-      down != nullptr && down->tensor.cols == config.width && config.feed_forward().width != config.width;
+  find_exchanged_ffn(keys, config);
   config.merger = {.patch_norm = vision_names::kPostNorm, .down = vision_names::kConnector};
+  return {};
+}
+
+/// Reads the encoder of Gemma 3 (Gemma Team, 2025), as in transformers, models/gemma3/modeling_gemma3.py: SigLIP for
+/// pictures of one size.
+Result<void> read_gemma3v(const ModelKeys& keys, VisionConfig& config) {
+  constexpr int kMerge = 4, kMostTokens = 4096;
+  OCTAVO_TRY_VOID(read_patches(keys, kScaleFactor, kMerge, config));
+  OCTAVO_TRY_VOID(read_square(keys, config));
+  config.tile_side = config.grid_side * config.patch_side;
+  const int side = config.grid_side / config.merge_side;
+  if (side == 0 || config.grid_side % config.merge_side != 0 || side * side > kMostTokens)
+    return fail("{}: {} is {}, {} patches of {}, expected a multiple of {} up to {} tokens", keys.path(),
+                keys.key("image_size"), config.tile_side, config.grid_side, config.patch_side, config.merge_side,
+                kMostTokens);
+  config.most_tokens = side * side;
+  OCTAVO_TRY(const LayerSpec layer, read_unturned_layer(keys, config));
+  OCTAVO_TRY_VOID(read_layers(keys, layer, config));
+  OCTAVO_TRY_VOID(expect_no_silu(keys, config));
+  find_exchanged_ffn(keys, config);
+  config.merger = {.join = PatchJoin::kPlainMean,
+                   .patch_norm = vision_names::kPostNorm,
+                   .joined_norm = vision_names::kJoinedNorm,
+                   .joined_kind = NormKind::kRms,
+                   .joined_epsilon = config.norm_epsilon,
+                   .down = vision_names::kProjection,
+                   .down_is_transposed = true};
   return {};
 }
 
@@ -293,6 +324,7 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {{"qwen3vl_merger", read_qwen3vl_merger},
+                                {"gemma3", read_gemma3v},
                                 {"gemma4v", read_gemma4v},
                                 {"idefics3", read_idefics3},
                                 {"lfm2", read_lfm2},
@@ -356,11 +388,6 @@ Result<void> VisionConfig::check_fits(const SeeingModel& model) const {
         "the vision encoder {} makes {} vectors of a token beside the first, expected {} as the model adds: "
         "it belongs to another",
         quote(name), num_more, model.num_deepstack);
-  if (wants_layer_embeddings && !model.has_layer_embeddings)
-    return fail(
-        "the vision encoder {} is of the family {}, expected a model whose tokens have an embedding for each layer: "
-        "in others of this family the rows of a picture see each other, which is not supported",
-        quote(name), family);
   return {};
 }
 

@@ -25,9 +25,8 @@ Result<void> refuse_encoder_file(const ModelSource& source);
 
 /// What a text model says of the pictures that it reads.
 struct SeeingModel {
-  int width = 0;                      // of its rows
-  int num_deepstack = 0;              // the vectors of a token that it adds beside the first
-  bool has_layer_embeddings = false;  // its tokens have an embedding for each layer
+  int width = 0;          // of its rows
+  int num_deepstack = 0;  // the vectors of a token that it adds beside the first
 };
 
 /// What an encoder has learned about the places of patches, and adds to their rows.
@@ -48,9 +47,10 @@ enum class PatchTurns : std::uint8_t {
 
 /// How the rows of a token's patches become one.
 enum class PatchJoin : std::uint8_t {
-  kPatches,   // one behind another
-  kChannels,  // for each element those of all patches
-  kMean,      // the mean, times the root of the width
+  kPatches,    // one behind another
+  kChannels,   // for each element those of all patches
+  kMean,       // the mean, times the root of the width
+  kPlainMean,  // the mean
 };
 
 /// The making of tokens behind the layers: down(gelu(up row)), or a product alone. Stems of tensors; empty: there is no
@@ -58,13 +58,15 @@ enum class PatchJoin : std::uint8_t {
 struct MergerSpec {
   PatchJoin join = PatchJoin::kPatches;
   std::string_view patch_norm = {};   // of each patch in front of the joining
-  std::string_view joined_norm = {};  // of the joined row: LayerNorm, with an epsilon of its own
+  std::string_view joined_norm = {};  // of the joined row, with an epsilon of its own
+  NormKind joined_kind = NormKind::kLayer;
   float joined_epsilon = 0;
   bool norms_plainly = false;    // the joined row, without weights (RMSNorm)
   bool standardizes = false;     // the joined row is moved and scaled by learned numbers in front of that
   std::string_view reduce = {};  // the product that makes a row of the encoder's width of the joined one
   int hidden_width = 0;          // of up's result; 0: there is one product
   std::string_view up = {}, down = {};
+  bool down_is_transposed = false;  // the file has down's columns as its rows
 };
 
 /// Hyperparameters, checked against each other.
@@ -94,9 +96,6 @@ struct VisionConfig {
   std::vector<LayerSpec> layers;
   MergerSpec merger;
   std::vector<int> deepstack_layers;  // after each of them, a merger of its own makes one more vector per token
-  /// Only text models whose tokens have embeddings for each layer read a picture row by row; in others of the family a
-  /// picture's rows see each other, which is not computed.
-  bool wants_layer_embeddings = false;
 
   int num_layers() const { return static_cast<int>(layers.size()); }
   /// The number of patches in a token.
@@ -106,7 +105,9 @@ struct VisionConfig {
   /// The number of values in a patch: its pixels in three channels.
   int patch_width() const { return 3 * patch_side * patch_side; }
   /// The width of joined patches, which a merger reads.
-  int merged_width() const { return merger.join == PatchJoin::kMean ? width : token_patches() * width; }
+  int merged_width() const { return takes_mean() ? width : token_patches() * width; }
+  /// Whether a token is a mean of its patches.
+  bool takes_mean() const { return merger.join == PatchJoin::kMean || merger.join == PatchJoin::kPlainMean; }
   /// The width of the row that a merger's last products read.
   int projected_width() const { return merger.reduce.empty() ? merged_width() : width; }
   const AttentionSpec& attention() const { return *layers.front().attention(); }

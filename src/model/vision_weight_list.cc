@@ -203,10 +203,17 @@ Result<void> VisionLister::list_merger(MergerTensors<ListedForm>& w) {
     OCTAVO_TRY_VOID(vector(std::string(vision_names::kStandardBias), merged, Presence::kRequired, w.standard_bias));
     OCTAVO_TRY_VOID(vector(std::string(vision_names::kStandardScale), merged, Presence::kRequired, w.standard_scale));
   }
-  if (!spec.joined_norm.empty()) OCTAVO_TRY_VOID(norm(spec.joined_norm, merged, w.joined_norm, w.joined_norm_bias));
+  if (!spec.joined_norm.empty() && spec.joined_kind == NormKind::kRms)
+    OCTAVO_TRY_VOID(weight(spec.joined_norm, merged, w.joined_norm));
+  if (!spec.joined_norm.empty() && spec.joined_kind == NormKind::kLayer)
+    OCTAVO_TRY_VOID(norm(spec.joined_norm, merged, w.joined_norm, w.joined_norm_bias));
   WeightIndex no_bias;
   if (!spec.reduce.empty()) OCTAVO_TRY_VOID(linear(spec.reduce, config_.width, merged, w.reduce, no_bias));
   if (is_present(no_bias)) return fail("{}: tensor {} is not expected", source_.name(), bias_of(spec.reduce));
+  if (spec.down_is_transposed) {
+    OCTAVO_TRY(list_.transposed_down, find(weight_of(spec.down), projected, config_.text_width, Presence::kRequired));
+    return {};
+  }
   if (spec.hidden_width == 0) return linear(spec.down, config_.text_width, projected, w.down, w.down_bias);
   OCTAVO_TRY_VOID(linear(spec.up, spec.hidden_width, projected, w.up, w.up_bias));
   return linear(spec.down, config_.text_width, spec.hidden_width, w.down, w.down_bias);
@@ -255,6 +262,7 @@ Result<VisionWeightList> VisionWeightList::create(const ModelSource& source, con
 
 std::uint64_t VisionWeightList::bytes(const VisionConfig& config) const {
   std::uint64_t sum = packed_bytes(DType::kF32, config.width, config.patch_width());
+  if (transposed_down != nullptr) sum += packed_bytes(DType::kF32, config.text_width, config.projected_width());
   for (const ListedVector& v : vectors) sum += sizeof(float) * vector_floats(v.num_floats());
   for (const ListedMatrix& m : matrices) sum += packed_bytes(m.type, m.rows, m.cols);
   return sum;

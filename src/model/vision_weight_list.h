@@ -24,6 +24,7 @@ struct VisionWeightList {
   /// [width, patch_width] for each of two consecutive frames, whose products are added; the second may be absent. A
   /// picture counts as two equal frames.
   std::array<const SourceTensor*, 2> patch_kernels = {};
+  const SourceTensor* transposed_down = nullptr;  // [projected width, text width]; null: `tensors` have the matrix
   VisionTensors<ListedForm> tensors;
 };
 

@@ -25,6 +25,7 @@ inline constexpr std::string_view kPreNorm = "v.pre_ln";  // of patches in front
 inline constexpr std::string_view kMergerUp = "mm.0", kMergerDown = "mm.2";
 inline constexpr std::string_view kProjectorUp = "mm.1";                // where mm.2 is the next one
 inline constexpr std::string_view kProjection = "mm.input_projection";  // the only matrix behind the layers
+inline constexpr std::string_view kJoinedNorm = "mm.soft_emb_norm";     // in front of it
 inline constexpr std::string_view kConnector = "mm.model.fc";           // the same in other families
 inline constexpr std::string_view kProjectorNorm = "mm.input_norm";     // of what the projector reads
 inline constexpr std::string_view kPatchMerger = "mm.patch_merger";     // makes a patch's row of joined ones

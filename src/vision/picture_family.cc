@@ -201,6 +201,13 @@ PictureLayout within_longest_side(PictureSize size, const PictureGeometry& geome
   }
 }
 
+/// A picture of the file's size, whatever is wanted.
+PictureLayout of_one_size(PictureSize /*size*/, const PictureGeometry& geometry, TokenRange /*tokens*/) {
+  const int side = geometry.tile_side / geometry.token_side();
+  return one_tile(side, side, geometry);
+}
+
+constexpr std::string_view kGemma3[] = {"gemma3"};
 constexpr std::string_view kGemma4[] = {"gemma4"};
 constexpr std::string_view kSmolVlm[] = {"llama"};
 constexpr std::string_view kLfm2[] = {"lfm2", "lfm2moe"};
@@ -218,6 +225,20 @@ constexpr PictureFamily kFamilies[] = {
      .most_tokens = 4096,
      .markup = {.place = "<|vision_start|><|image_pad|><|vision_end|>", .placeholder = "<|image_pad|>"},
      .layout = nearest_multiples},
+    {.name = "gemma3",
+     .text_models = kGemma3,
+     .filter = ResizeFilter::kBilinear,
+     .mean = kHalf,
+     .deviation = kHalf,
+     .min_tokens = 4096,  // as many as the file makes of one
+     .usual_max_tokens = 4096,
+     .most_tokens = 4096,
+     .markup = {.place = "<start_of_image>",
+                .placeholder = "<start_of_image>",
+                .spelled = "\n\n<start_of_image><end_of_image>\n\n",
+                .row = "<image_soft_token>",
+                .begin = "<start_of_image>"},
+     .layout = of_one_size},
     {.name = "gemma4v",
      .text_models = kGemma4,
      .filter = ResizeFilter::kBicubic,

@@ -64,7 +64,10 @@ std::vector<Picture> make_tiles(const Picture& picture, const PictureLayout& lay
 struct PictureMarkup {
   std::string_view place = {};        // what stands in a prompt for a picture, where a template writes nothing
   std::string_view placeholder = {};  // the token in it that stands for the picture's rows, once for each
-  // What stands around the rows, beside what a template writes.
+  std::string_view spelled = {};      // what stands in a prompt for each placeholder of a template, which has one
+                                      // itself; empty: the placeholder
+  std::string_view row = {};          // the token of each row, where the vocabulary has it; empty: the placeholder
+  // What stands around the rows, beside what a template writes, in place of the placeholder.
   std::string_view begin = {}, end = {};
   std::string_view row_end = {};  // between two rows of tokens
 };

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -93,6 +94,7 @@ void keep_manager(const KvLayer& kv, const AttentionItem& item, const AttentionA
 struct Rows {
   std::vector<std::int32_t> blocks;
   int first_position, num_rows;
+  int sight_end = 0;
 };
 
 struct Outcome {
@@ -104,7 +106,9 @@ struct Outcome {
 };
 
 /// The positions begin <= p < end.
-std::pair<int, int> seen_by(const AttentionReach& reach, int position, int num_tokens) {
+std::pair<int, int> seen_by(const AttentionReach& reach, int position, int num_tokens, int sight_end) {
+  if (reach.joins && sight_end > 0)
+    return {reach.window > 0 ? std::max(0, position - reach.window + 1) : 0, std::max(position + 1, sight_end)};
   if (reach.is_chunked) return {position / reach.window * reach.window, position + 1};
   const int side = reach.is_causal ? reach.window - 1 : reach.window / 2;
   return {reach.window > 0 ? std::max(0, position - side) : 0, reach.is_causal ? position + 1
@@ -139,7 +143,8 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
                      .out = out.data() + num_rows * row,
                      .first_position = s.first_position,
                      .num_rows = s.num_rows,
-                     .num_tokens = s.first_position + s.num_rows});
+                     .num_tokens = s.first_position + s.num_rows,
+                     .sight_end = s.sight_end});
     num_rows += static_cast<std::size_t>(s.num_rows);
   }
   const KvLayer kv{.data = reinterpret_cast<std::uint8_t*>(&counts),
@@ -165,7 +170,7 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
   const int group = shape.num_heads / shape.num_kv_heads;
   for (const AttentionSequence& s : given)
     for (int i = 0; i < s.num_rows * shape.num_heads; ++i) {
-      const auto [begin, end] = seen_by(reach, s.first_position + i / shape.num_heads, s.num_tokens);
+      const auto [begin, end] = seen_by(reach, s.first_position + i / shape.num_heads, s.num_tokens, s.sight_end);
       const int head = i % shape.num_heads;
       // A query is known by the head of KV head 0's group.
       const float* key = s.q + static_cast<std::ptrdiff_t>(i - head + head % group) * shape.k_dim;
@@ -208,6 +213,19 @@ TEST(AttentionPlan, RowsThatAreNotCausalMeetWhatLiesBehindThem) {
         const Rows all{blocks_from(0, (length + 15) / 16), 0, length};
         run_plan({.num_heads = 4, .num_kv_heads = 2, .k_dim = 4, .v_dim = 4, .max_rows = 800}, {all, all},
                  {.window = window, .is_causal = false}, 16, threads);
+      }
+}
+
+TEST(AttentionPlan, RowsOfAPictureMeetWhatLiesBehindThemUpToTheEndOfSight) {
+  for (const int window : {0, 2, 130, 1000})
+    for (const int threads : {1, 3})
+      for (const auto [first, rows, end] :
+           {std::array{0, 40, 40}, {10, 8, 300}, {250, 1, 251}, {250, 1, 700}, {300, 300, 600}, {16, 24, 1000}}) {
+        SCOPED_TRACE(::testing::Message() << window << ' ' << threads << ' ' << first << ' ' << rows << ' ' << end);
+        const Rows picture{blocks_from(0, (end + 15) / 16), first, rows, end};
+        const AttentionPlan::Shape shape{.num_heads = 4, .num_kv_heads = 2, .k_dim = 4, .v_dim = 4, .max_rows = 400};
+        run_plan(shape, {picture}, {.window = window, .joins = true}, 16, threads);
+        run_plan(shape, {picture}, {.window = window}, 16, threads);  // layers that do not join them
       }
 }
 

@@ -53,7 +53,7 @@ struct Grid {
 };
 /// The patches of the pictures that tools/tiny_tower.py makes.
 std::vector<Grid> grids_of(const TinyTower& made) {
-  if (made.family == "idefics3") return {{made.grid, made.grid}};  // tiles of one size
+  if (made.family == "idefics3" || made.family == "gemma3") return {{made.grid, made.grid}};  // tiles of one size
   std::vector<Grid> grids = {{1, 1}, {3, 5}, {12, 10}};
   for (Grid& grid : grids) grid = {grid.rows * made.merge, grid.columns * made.merge};
   return grids;
@@ -94,9 +94,9 @@ TEST(VisionTower, ItMakesTheVectorsOfTheOriginal) {
   for (const auto& [name, made] :
        {std::pair{"plain", TinyTower()}, std::pair{"deepstack", TinyTower::odd()},
         std::pair{"threes", TinyTower::threes()}, std::pair{"gemma4v", TinyTower::gemma4v()},
-        std::pair{"gemma4v-clamped", TinyTower::gemma4v_clamped()}, std::pair{"idefics3", TinyTower::idefics3()},
-        std::pair{"lfm2", TinyTower::lfm2()}, std::pair{"pixtral", TinyTower::pixtral()},
-        std::pair{"mistral3", TinyTower::mistral3()}}) {
+        std::pair{"gemma4v-clamped", TinyTower::gemma4v_clamped()}, std::pair{"gemma3", TinyTower::gemma3()},
+        std::pair{"idefics3", TinyTower::idefics3()}, std::pair{"lfm2", TinyTower::lfm2()},
+        std::pair{"pixtral", TinyTower::pixtral()}, std::pair{"mistral3", TinyTower::mistral3()}}) {
     LoadedTower loaded(made);
     for (const Grid grid : grids_of(made)) {
       SCOPED_TRACE(testing::Message() << name << ", " << grid.rows << " x " << grid.columns << " patches");
@@ -120,6 +120,7 @@ TEST(VisionTower, WeightsOfFewerBitsMakeNearlyTheSame) {
   EXPECT_GT(least(TinyTower(), "plain", DType::kQ8_0), 0.999);
   for (const DType type : {DType::kF16, DType::kQ8_0}) {
     EXPECT_GT(least(TinyTower::gemma4v(), "gemma4v", type), type == DType::kF16 ? 0.9999 : 0.99);
+    EXPECT_GT(least(TinyTower::gemma3(), "gemma3", DType::kF16), 0.9999);
     EXPECT_GT(least(TinyTower::idefics3(), "idefics3", type), type == DType::kF16 ? 0.9999 : 0.999);
     EXPECT_GT(least(TinyTower::pixtral(), "pixtral", type), type == DType::kF16 ? 0.9999 : 0.999);
   }
@@ -132,10 +133,11 @@ TEST(VisionTower, ThreadsAndPiecesChangeNoBit) {
   TinyTower deepstack, clamped = TinyTower::gemma4v();
   deepstack.deepstack = {0};
   clamped.clamps = true;
-  for (auto [made, type] : {std::pair{deepstack, DType::kF32}, std::pair{deepstack, DType::kF16},
-                            std::pair{deepstack, DType::kQ8_0}, std::pair{TinyTower::gemma4v(), DType::kQ8_0},
-                            std::pair{clamped, DType::kQ8_0}, std::pair{TinyTower::pixtral(), DType::kQ8_0},
-                            std::pair{TinyTower::mistral3(), DType::kF32}, std::pair{TinyTower::lfm2(), DType::kF32}}) {
+  for (auto [made, type] :
+       {std::pair{deepstack, DType::kF32}, std::pair{deepstack, DType::kF16}, std::pair{deepstack, DType::kQ8_0},
+        std::pair{TinyTower::gemma4v(), DType::kQ8_0}, std::pair{clamped, DType::kQ8_0},
+        std::pair{TinyTower::pixtral(), DType::kQ8_0}, std::pair{TinyTower::mistral3(), DType::kF32},
+        std::pair{TinyTower::lfm2(), DType::kF32}, std::pair{TinyTower::gemma3(), DType::kF32}}) {
     made.type = type;
     const Picture picture =
         made.picture(24, 27 / made.merge * made.merge);  // more rows than a piece, and than two tiles

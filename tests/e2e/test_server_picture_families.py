@@ -2,6 +2,8 @@
 folder, its converted pair and what info tells."""
 import base64
 import json
+import os
+import pathlib
 import sys
 import unittest
 from typing import NamedTuple
@@ -19,6 +21,9 @@ from server_support import Server, in_threads
 from test_server_pictures import MOST, TEXTS, VOCAB, image_part, png, text_part
 
 
+CARD = {"LD_LIBRARY_PATH": str(pathlib.Path(os.environ["OCTAVO_STANDIN_CUDA"]).parent)}
+
+
 class Family(NamedTuple):
     original: str  # the model's class
     grids: tuple  # patches of two pictures that need no resize, rows first (tools/original_pictures.py)
@@ -31,9 +36,13 @@ class Family(NamedTuple):
 
 
 FAMILIES = {
+    "tiny-gemma3": Family("Gemma3ForConditionalGeneration", ((24, 24), (24, 24)), "<start_of_image>", 72, (),
+                          ("family gemma3", "at most 36"), "36KiB", {"window": 19}),
     "tiny-gemma4": Family("Gemma4ForConditionalGeneration", ((9, 12), (18, 6)), "<|image|>", 24,
                           ("--image-max-tokens", "12"), ("family gemma4v", "1 to 20 tokens unless told, at most 20"),
                           "13KiB"),
+    "tiny-gemma4-dense": Family("Gemma4ForConditionalGeneration", ((9, 12), (18, 6)), "<|image|>", 24,
+                                ("--image-max-tokens", "12"), ("family gemma4v",), "13KiB", {"window": 7}),
     "tiny-llama": Family("SmolVLMForConditionalGeneration", ((8, 8), (4, 8)), "<image>", 20 + 12, (),
                          ("family idefics3",), "5KiB"),
     "tiny-lfm2": Family("Lfm2VlForConditionalGeneration", ((32, 96), (16, 16)), "<image>", 768 + 243 + 64, (),
@@ -54,7 +63,7 @@ class Seeing(qwen.Seeing):
             tiny_tower.write(cls.towers[name], shape)
             (cls.folder / f"{name}.jinja").write_text(qwen.TEMPLATE.replace(
                 "<|vision_start|><|image_pad|><|vision_end|>", family.place))
-            cls.of_families[name] = [png(tiny_tower.picture(shape, grid)) for grid in family.grids]
+            cls.of_families[name] = [png(rgb) for rgb in tiny_tower.pictures(shape, family.grids)]
 
     @staticmethod
     def model(name="tiny-gemma4"):
@@ -204,19 +213,29 @@ class Folders(Seeing):
                 self.assertLess(np.abs(expected - found)[0], 0.5)
 
 
-class Refused(Seeing):
-    def test_gemma4_whose_pictures_see_themselves_is_refused_with_the_reason(self):
-        dense = support.tiny_model("tiny-gemma4-dense", VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True)
-        done = support.octavo("serve", "-m", dense, "--mmproj", self.towers["tiny-gemma4"], "--port", "0")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("the rows of a picture see each other, which is not supported", done.stderr)
-        beside = self.folder / "beside"
-        beside.mkdir()
-        (beside / "model-F32.gguf").symlink_to(dense)
-        (beside / "mmproj-F32.gguf").symlink_to(self.towers["tiny-gemma4"])
-        with Server("--kv-memory", "64MiB", model=beside / "model-F32.gguf") as server:
-            self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
-            self.assertRegex(server.messages(), "passed over: .*the rows of a picture see each other")
+class OnACard(Seeing):
+    """Rows that see each other are the processor's: kernels of a card do not know the end of sight."""
+    NAMES = ("tiny-gemma3", "tiny-gemma4-dense")
+
+    def test_a_card_that_was_asked_for_is_refused_with_the_reason(self):
+        for name in self.NAMES:
+            with self.subTest(name):
+                done = support.octavo("serve", "-m", self.model(name), "--mmproj", self.towers[name], "--device", "cuda",
+                                      "--port", "0", env=CARD)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("computes no layer of this model: the rows of a picture see each other", done.stderr)
+
+    def test_an_encoder_that_was_found_gives_way_to_a_card_with_a_line(self):
+        for name in self.NAMES:
+            beside = self.folder / f"beside-{name}"
+            beside.mkdir()
+            (beside / "model-F32.gguf").symlink_to(self.model(name))
+            (beside / "mmproj-F32.gguf").symlink_to(self.towers[name])
+            with self.subTest(name), Server("--kv-memory", "64MiB", "--device", "cuda", model=beside / "model-F32.gguf",
+                                            env=CARD) as server:
+                self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+                self.assertRegex(server.messages(), "passed over: .*the rows of a picture see each other, which a card "
+                                                    "does not compute")
 
 
 if __name__ == "__main__":

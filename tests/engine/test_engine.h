@@ -67,7 +67,8 @@ class TestEngine {
     parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
     parts.text.sampling_defaults = options.sampling_defaults;
     if (options.encoder) {
-      parts.text.pictures = PictureRules{.placeholder = kPlaceholder, .turns_by_grid = true};
+      const bool joins = options.runner.joint_rows > 0;
+      parts.text.pictures = PictureRules{.placeholder = kPlaceholder, .turns_by_grid = !joins, .joins_rows = joins};
       parts.encoder = std::make_unique<FakeEncoder>(*options.encoder);
     }
     parts.picture_memory = options.picture_memory;

@@ -186,11 +186,25 @@ TEST(VisionConfig, Gemma4HasTablesBoundsAndNormsBehind) {
   EXPECT_THAT(fault_of(more), HasSubstr("'v.blk.0.attn_q.bias' is not part of"));
 }
 
-TEST(VisionConfig, Gemma4IsReadByModelsWithEmbeddingsForEachLayer) {
-  const VisionConfig config = config_of(TinyTower::gemma4v());
-  EXPECT_TRUE(config.check_fits({.width = 32, .has_layer_embeddings = true}));
-  EXPECT_THAT(config.check_fits({.width = 32}).error().message,
-              HasSubstr("expected a model whose tokens have an embedding for each layer"));
+TEST(VisionConfig, Gemma3HasOneSizeAndAProjectionThatIsTransposed) {
+  const VisionConfig config = config_of(TinyTower::gemma3());
+  EXPECT_EQ(config.tile_side, 32);
+  EXPECT_EQ(config.most_tokens, 16);
+  EXPECT_EQ(config.merged_width(), 72);
+  EXPECT_EQ(config.turns, PatchTurns::kNone);
+  for (const char* name : {"mm.soft_emb_norm.weight", "mm.input_projection.weight", "v.post_ln.weight"}) {
+    TinyTower tower = TinyTower::gemma3();
+    tower.left_out = name;
+    EXPECT_THAT(fault_of(tower), HasSubstr(name));
+  }
+  TinyTower merges = TinyTower::gemma3();
+  merges.left_out = "clip.vision.projector.scale_factor";
+  EXPECT_EQ(config_of(merges).merge_side, 4) << "unless the file says otherwise";
+  TinyTower tower = TinyTower::gemma3();
+  tower.replaced = {{"clip.vision.image_size", 36}};
+  EXPECT_THAT(fault_of(tower), HasSubstr("is 36, 9 patches of 4, expected a multiple of 2"));
+  tower.replaced = {{"clip.vision.image_size", 4 * 2 * 65}};
+  EXPECT_THAT(fault_of(tower), HasSubstr("up to 4096 tokens"));
 }
 
 TEST(VisionConfig, TilesAreOfTheFilesSize) {

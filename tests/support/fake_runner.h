@@ -99,6 +99,7 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
     std::uint64_t memory_bytes = 0;
     KvLayout layout = KvLayout::kPaged;
     int max_rows = 512;
+    int joint_rows = 0;  // the most rows of a joint pass, of which each piece has two; 0: it makes none
     bool is_encoder = false;
     bool asks_whether_wanted = false;  // in the midst of its steps
     /// Changes the logits of a row, given the row's own token.
@@ -119,6 +120,7 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
     info_.has_draft_head = options_.has_draft_head;
     info_.width = static_cast<int>(kWidth);
     info_.is_encoder = options_.is_encoder;
+    info_.joint_rows = options_.joint_rows;
     info_.room = tiny_room(
         options_.windows, options_.block_size,
         {.bytes = options_.memory_bytes, .num_blocks = options_.num_blocks, .num_snapshots = options_.num_snapshots},
@@ -171,6 +173,7 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
     const GuessBatch* guesses = std::exchange(guess_batch_, nullptr);
     for (const StateAdvance& advance : batch.advances) make_advance(advance);
     for (const BlockRun& run : batch.releases) release(run);
+    if (batch.ends_joint_pass) end_joint_pass(batch);
     if (batch.num_rows() == 0) return {};
     try {
       if (options_.before_forward) options_.before_forward();
@@ -194,6 +197,32 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
       if (std::ranges::find(tokens, options_.spoiled_token) != tokens.end()) spoiled_.push_back(s);
     }
     return {.not_finite = not_finite_, .spoiled = spoiled_};
+  }
+
+  bool begin_joint_pass(const Batch& batch) override {
+    require(batch.num_rows() >= 1 && batch.num_rows() <= options_.joint_rows && batch.num_seqs() == 1, "joint rows");
+    require(batch.sight_end == batch.kv_len[0] && batch.positions.back() + 1 == batch.sight_end, "end of sight");
+    for (int row = 0; row < batch.num_rows(); ++row) require(batch.given_vector(row) != nullptr, "joint row");
+    for (const BlockCopy& copy : batch.copies) make_copy(copy);
+    joint_ = batch;
+    joint_tokens_.clear();
+    for (int row = 0; row < batch.num_rows(); ++row) joint_tokens_.push_back(row_token(batch, row));
+    next_joint_row_ = 0;
+    ++num_joint_passes_;
+    return true;
+  }
+  std::uint64_t advance_joint_pass(std::uint64_t most_work) override {
+    require(most_work > 0, "work of a piece");
+    if (next_joint_row_ == joint_.num_rows()) return 0;
+    ++num_joint_pieces_;
+    for (int i = 0; i < 2 && next_joint_row_ < joint_.num_rows(); ++i, ++next_joint_row_) {
+      const int position = joint_.positions[at(next_joint_row_)];
+      for (std::size_t group = 0; group < slots_.size(); ++group) {
+        require_unshared(static_cast<int>(group), block_of(joint_, group, 0, position));
+        slot(joint_, group, 0, position) = {joint_tokens_[at(next_joint_row_)], position};
+      }
+    }
+    return 2;
   }
 
   std::span<const float> logits(int first, int count) override {
@@ -234,6 +263,8 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
   int num_rows() const { return num_rows_; }
   int num_copies() const { return num_copies_; }
   int num_guesses() const { return num_guesses_; }
+  int num_joint_passes() const { return num_joint_passes_; }
+  int num_joint_pieces() const { return num_joint_pieces_; }
   /// For steps whose answers nobody looks at.
   void let_read_anything(bool may) { may_read_anything_ = may; }
   int max_sequences_seen() const { return max_sequences_seen_; }
@@ -325,6 +356,19 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
     ++num_guesses_;
     const bool is_wrong = options_.guess_wrong > 0 && last % options_.guess_wrong == 0;
     return is_wrong ? (drawn + 1) % options_.vocab_size : drawn;
+  }
+
+  /// All rows of the pass must be where they were written.
+  void end_joint_pass(const Batch& batch) {
+    require(joint_.num_rows() > 0 && next_joint_row_ == joint_.num_rows(), "end of a joint pass");
+    require(batch.logit_rows == joint_.logit_rows, "logit rows of a joint pass");
+    read(joint_, 0, joint_.positions.back());
+    states_.clear();
+    row_tokens_.clear();
+    for (const std::int32_t row : batch.logit_rows) {
+      states_.push_back(read(joint_, 0, joint_.positions[at(row)]));
+      row_tokens_.push_back(joint_tokens_[at(row)]);
+    }
   }
 
   void release(const BlockRun& run) {
@@ -448,6 +492,9 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
   int num_guesses_ = 0;
   std::vector<float> hidden_ = std::vector<float>(at(kMaxLogitRows) * kWidth);
   bool may_read_anything_ = false;
+  Batch joint_;                             // of the joint pass
+  std::vector<std::int32_t> joint_tokens_;  // [rows of the pass]
+  int next_joint_row_ = 0, num_joint_passes_ = 0, num_joint_pieces_ = 0;
   int num_forwards_ = 0, num_rows_ = 0, num_copies_ = 0;
   int max_sequences_seen_ = 0;
 };

@@ -60,6 +60,9 @@ struct TinyTower {
             .standardizes = true};
   }
 
+  static TinyTower gemma3() {
+    return {.width = 72, .heads = 2, .ffn = 100, .patch = 4, .grid = 8, .text = 40, .family = "gemma3"};
+  }
   static TinyTower idefics3() { return {.grid = 6, .family = "idefics3", .edge = 192}; }
   static TinyTower lfm2() {
     return {.width = 72,
@@ -223,7 +226,7 @@ struct TinyTower {
     matrix(writer, "mm.input_projection.weight", text, width, {}, type);
   }
 
-  /// SigLIP's encoder, of idefics3 and lfm2, with the projector of either.
+  /// SigLIP's encoder, of gemma3, idefics3 and lfm2, with the projector of each.
   void write_siglip(GgufWriter& writer) const {
     matrix(writer, "v.patch_embd.weight", width, 3 * patch * patch, shape_of({patch, patch, 3, width}));
     vector(writer, "v.patch_embd.bias", width, 0, 0.125F);
@@ -242,6 +245,10 @@ struct TinyTower {
     norm(writer, "v.post_ln", width);
     const int merged = merge * merge * width;
     if (family == "idefics3") return matrix(writer, "mm.model.fc.weight", text, merged, {}, type);
+    if (family == "gemma3") {
+      vector(writer, "mm.soft_emb_norm.weight", width, 1, 0.5F);
+      return matrix(writer, "mm.input_projection.weight", width, text, {}, type);  // transposed
+    }
     if (norms_joined) norm(writer, "mm.input_norm", merged);
     linear(writer, "mm.1", hidden, merged);
     linear(writer, "mm.2", text, hidden);

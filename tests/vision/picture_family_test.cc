@@ -25,6 +25,7 @@ PictureSize random_size(test::TruthRandom& random) {
 /// The usual sizes of a family's encoders.
 PictureGeometry geometry_of(const PictureFamily& family) {
   if (family.name == "gemma4v") return {.merge_side = 3};
+  if (family.name == "gemma3") return {.patch_side = 14, .merge_side = 4, .tile_side = 896};
   if (family.name == "idefics3") return {.patch_side = 16, .merge_side = 4, .tile_side = 512, .longest_side = 2048};
   if (family.name == "pixtral") return {.patch_side = 14, .merge_side = 2, .longest_side = 1540};
   return {};
@@ -107,6 +108,15 @@ TEST(PictureFamily, BoundsOfAFileGoBeforeItsOwn) {
   EXPECT_EQ(usual(4, 16384), std::pair(4, 1280)) << "the most that are made without being told";
   EXPECT_EQ(usual(0, 32), std::pair(32, 32));
   EXPECT_EQ(usual(100, 50), std::pair(50, 50));
+}
+
+TEST(PictureFamily, Gemma3HasOneSize) {
+  const PictureFamily& gemma = *find_picture_family("gemma3");
+  for (const PictureSize size : {PictureSize{1, 1}, {200, 1}, {4000, 3000}}) {
+    const PictureLayout layout = gemma.lay_out(size, geometry_of(gemma), {1, 100});
+    EXPECT_EQ(layout.num_tokens(), 256);
+    EXPECT_EQ(layout.seen(), (PictureSize{896, 896}));
+  }
 }
 
 TEST(PictureFamily, Gemma4EnlargesToItsBudget) {

@@ -110,6 +110,39 @@ void build_batch(StepPlan& plan, const KvCacheManager& kv) {
   }
 }
 
+void build_joint_pass(Batch& batch, const KvCacheManager& kv, const Sequence& sequence,
+                      std::span<const BlockCopy> copies) {
+  batch.clear();
+  batch.copies.assign(copies.begin(), copies.end());
+  const int first = sequence.num_computed, end = sequence.notes.joint_end;
+  const PositionRange wanted = sequence.wanted_rows(end);
+  for (int position = first; position < end; ++position) {
+    if (wanted.begin <= position && position < wanted.end) batch.logit_rows.push_back(batch.num_rows());
+    batch.add_row(sequence.tokens[to_size(position)], position, sequence.rope_position(position));
+  }
+  add_given(batch, sequence, 0, first, end - first);
+  batch.seq_begin.push_back(batch.num_rows());
+  batch.kv_len.push_back(end);
+  batch.sight_end = end;
+  add_tables(batch, kv, sequence.kv, end, 0);
+}
+
+void build_joint_end(StepPlan& plan) {
+  plan.batch.clear();
+  plan.batch.advances.assign(plan.advances.begin(), plan.advances.end());
+  plan.batch.ends_joint_pass = true;
+  plan.logit_rows.clear();
+  const Sequence& sequence = *plan.sequences.front().sequence;
+  const int first = sequence.num_computed, end = first + plan.sequences.front().num_tokens;
+  const PositionRange wanted = sequence.wanted_rows(end);
+  for (int position = std::max(first, wanted.begin); position < std::min(end, wanted.end); ++position) {
+    plan.batch.logit_rows.push_back(position - first);
+    plan.logit_rows.push_back({.planned = 0, .position = position, .draws = sequence.draws_after(position)});
+  }
+  if (!plan.logit_rows.empty()) ++plan.num_batches;  // otherwise hidden rows of the one before stay
+  plan.first_vector_row = sequence.params.makes_vector ? 0 : plan.logit_rows.size();
+}
+
 void build_guesses(GuessBatch& batch, const KvCacheManager& kv, std::span<Sequence* const> sequences,
                    bool of_assistant) {
   for (const Sequence* sequence : sequences) {

@@ -12,6 +12,13 @@ namespace octavo {
 /// tables. Logits are wanted where a token is drawn, and of prompt rows where the request asks for them.
 void build_batch(StepPlan& plan, const KvCacheManager& kv);
 
+/// Fills a batch with the rows of the joint pass that is under way for a sequence, and the copies of blocks before it.
+void build_joint_pass(Batch& batch, const KvCacheManager& kv, const Sequence& sequence,
+                      std::span<const BlockCopy> copies);
+
+/// Fills plan.batch and plan.logit_rows for the step that ends the joint pass of its only sequence.
+void build_joint_end(StepPlan& plan);
+
 /// Adds the rows for guesses to a batch that has its copies and advances: each sequence's last token, and as many
 /// guesses as its draft wants. Candidates and draws are added elsewhere. An assistant begins with the hidden rows of
 /// the drafts and writes nothing.

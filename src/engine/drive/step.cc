@@ -41,7 +41,8 @@ Step::Step(const StepParts& parts, int num_drawable, Math math, bool profile)
     : parts_(parts),
       clock_(profile ? &parts.counts.profile : nullptr, parts.threads.num_threads()),
       sampler_(parts.threads, parts.runner.info().vocab_size, num_drawable, math),
-      head_(parts) {
+      head_(parts),
+      joint_(parts) {
   parts_.counts.threads = parts_.threads.width();
 }
 
@@ -51,20 +52,24 @@ void Step::run(Clock::time_point start) {
   parts_.masks.collect();
   StepPlan& plan = parts_.plan;
   serve_pictures();
+  if (joint_.is_under_way() && joint_.is_whole()) {
+    joint_.plan_end(plan);
+    return run_plan(plan, start);
+  }
   guess();
   schedule(plan);
-  if (plan.is_empty()) {
-    clock_.enter(StepPart::kBetween);
-    if (parts_.masks.has_jobs()) {
-      parts_.masks.wait(kMostWait);  // all that could run waits for masks
-    } else if (parts_.pictures != nullptr && parts_.pictures->is_busy()) {
-      parts_.answers.report_progress(parts_.scheduler, Clock::now());
-      parts_.pictures->wait(kMostWait);  // all that could run waits for a picture
-    } else if (parts_.stored != nullptr) {
-      parts_.stored->wait(kMostWait);  // all that could run waits for reads of the store
-    }
-    return;
+  begin_joint_pass(plan);
+  const bool is_empty = plan.is_empty();
+  if (!is_empty) run_plan(plan, start);
+  if (joint_.is_under_way()) {  // unless a callback of this step has ended it
+    advance_joint_pass(!is_empty);
+  } else if (is_empty) {
+    wait_for_others();
   }
+}
+
+/// Computes a plan that is not empty, and tells of what it brings.
+void Step::run_plan(StepPlan& plan, Clock::time_point start) {
   const double predicted_ms = parts_.cost.predict_ms(plan.budget.work());
   if (!compute(plan)) return;
   clock_.enter(StepPart::kTokens);
@@ -78,6 +83,55 @@ void Step::run(Clock::time_point start) {
   observe(plan, start, predicted_ms);
   last_end_ = Clock::now();
   clock_.enter(StepPart::kBetween);
+}
+
+/// Waits for a while, as all that could run waits for others' work.
+void Step::wait_for_others() {
+  clock_.enter(StepPart::kBetween);
+  if (parts_.masks.has_jobs()) {
+    parts_.masks.wait(kMostWait);
+  } else if (parts_.pictures != nullptr && parts_.pictures->is_busy()) {
+    parts_.answers.report_progress(parts_.scheduler, Clock::now());
+    parts_.pictures->wait(kMostWait);
+  } else if (parts_.stored != nullptr) {
+    parts_.stored->wait(kMostWait);  // for reads
+  }
+}
+
+/// Begins the next joint pass. Where the system has no memory for its blocks, running answers have ended, as in
+/// schedule().
+void Step::begin_joint_pass(const StepPlan& plan) {
+  try {
+    joint_.begin_next(plan);
+  } catch (const std::bad_alloc&) {
+    end_all(parts_.plan);
+  }
+}
+
+/// Ends all running answers, and empties the plan.
+void Step::end_all(StepPlan& plan) {
+  while (!parts_.scheduler.running().empty())
+    parts_.answers.end(*parts_.requests.find(parts_.scheduler.running().front()->params.id), FinishReason::kFailed);
+  plan.clear();
+}
+
+/// Computes a piece of the joint pass. Where the system has no memory for it, its request ends.
+void Step::advance_joint_pass(bool others_wait) {
+  const Sequence& sequence = joint_.sequence();
+  ActiveRequest& request = *parts_.requests.find(sequence.params.id);
+  bool is_computed = false;
+  try {
+    std::optional<ThreadPool::Step> workers;
+    take_threads(workers);
+    is_computed = joint_.advance(others_wait);
+  } catch (const std::bad_alloc&) {
+    is_computed = false;
+  }
+  clock_.enter(StepPart::kBetween);
+  if (!is_computed) return parts_.answers.end(request, FinishReason::kFailed);
+  ChoiceTimes& times = times_of(request, sequence);
+  if (!times.first_step) times.first_step = Clock::now() - joint_.took();
+  times.in_prefill += joint_.took();
 }
 
 /// Encodes the next pictures. Requests with a picture that cannot be encoded end.
@@ -128,12 +182,11 @@ void Step::guess() {
 void Step::schedule(StepPlan& plan) {
   Scheduler& scheduler = parts_.scheduler;
   try {
-    scheduler.schedule(plan, parts_.active_engines.count(), guesses_ms_);
+    const int num_passes = joint_.is_under_way() ? 1 : 0;  // which has the threads for a while after each step
+    scheduler.schedule(plan, parts_.active_engines.count() + num_passes, guesses_ms_);
     for (const Sequence* admitted : plan.newly_admitted) parts_.requests.find(admitted->params.id)->place.leave();
   } catch (const std::bad_alloc&) {
-    while (!scheduler.running().empty())
-      parts_.answers.end(*parts_.requests.find(scheduler.running().front()->params.id), FinishReason::kFailed);
-    plan.clear();
+    end_all(plan);
   }
 }
 
@@ -179,7 +232,7 @@ void Step::end_not_finite(const StepPlan& plan, std::optional<ThreadPool::Step>&
 bool Step::compute_rows(StepPlan& plan) {
   outcome_ = {};
   try {
-    build_batch(plan, parts_.kv);
+    plan.ends_joint_pass ? build_joint_end(plan) : build_batch(plan, parts_.kv);
     plan.batch.is_unwanted = [this] { return is_unwanted(); };
     outcome_ = compute_batch(parts_);
     plan.batch.is_unwanted = {};
@@ -287,16 +340,21 @@ void Step::attribute_time(const StepPlan& plan, Clock::time_point start) {
     const Sequence* sequence = plan.sequences[i].sequence;
     ActiveRequest* request = parts_.requests.find(sequence->params.id);
     if (request == nullptr) continue;  // a callback of this step has cancelled it
-    const bool is_prompt = sequence == &request->prompt;
-    ChoiceTimes& times = is_prompt ? request->times : request->choices[to_size(sequence->params.choice)]->times;
+    ChoiceTimes& times = times_of(*request, *sequence);
     const Clock::time_point begin = std::max(last_samples_ + idle, request->submitted);
     if (!times.first_step) times.first_step = begin;
-    const int first_row = plan.batch.positions[to_size(plan.batch.seq_begin[i])];
-    (first_row < sequence->notes.num_admitted_tokens ? times.in_prefill : times.in_decode) += now - begin;
+    const bool is_of_prompt = plan.ends_joint_pass || plan.batch.positions[to_size(plan.batch.seq_begin[i])] <
+                                                          sequence->notes.num_admitted_tokens;
+    (is_of_prompt ? times.in_prefill : times.in_decode) += now - begin;
   }
   for (const Sample& sample : plan.samples.all)  // choices that began in this step have their prompt's times
     if (sample.choice != nullptr && !sample.choice->times.first_step) sample.choice->times = sample.request->times;
   last_samples_ = now;
+}
+
+ChoiceTimes& Step::times_of(ActiveRequest& request, const Sequence& sequence) {
+  const bool is_prompt = &sequence == &request.prompt;
+  return is_prompt ? request.times : request.choices[to_size(sequence.params.choice)]->times;
 }
 
 /// Turns tokens into events. After each token that a draft has guessed right comes the next one.

@@ -10,6 +10,7 @@
 
 #include "base/thread_pool.h"
 #include "engine/drive/head_drafts.h"
+#include "engine/drive/joint_passes.h"
 #include "engine/drive/step_parts.h"
 #include "engine/drive/step_sampler.h"
 
@@ -31,6 +32,11 @@ class Step {
   void serve_pictures();
   void guess();
   void schedule(StepPlan& plan);
+  void run_plan(StepPlan& plan, Clock::time_point start);
+  void wait_for_others();
+  void begin_joint_pass(const StepPlan& plan);
+  void end_all(StepPlan& plan);
+  void advance_joint_pass(bool others_wait);
   bool compute(StepPlan& plan);
   bool compute_rows(StepPlan& plan);
   bool is_unwanted() const;
@@ -41,6 +47,7 @@ class Step {
   void accept(StepPlan& plan, std::size_t begin, std::size_t end);
   void take_threads(std::optional<ThreadPool::Step>& workers);
   void attribute_time(const StepPlan& plan, Clock::time_point start);
+  static ChoiceTimes& times_of(ActiveRequest& request, const Sequence& sequence);
   void append_samples(StepPlan& plan);
   void append(const Sample& sample);
   void verify_draft(Sample& sample, ScheduledSequence& planned);
@@ -50,6 +57,7 @@ class Step {
   StepClock clock_;
   StepSampler sampler_;
   HeadDrafts head_;
+  JointPasses joint_;
   BatchOutcome outcome_;
   Clock::duration waited_ = {};     // in this step, for threads that other engines had
   double guesses_ms_ = 0;           // the time of the draft head's guesses in this step

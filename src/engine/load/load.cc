@@ -1,4 +1,6 @@
 // Puts an engine together: the file, its vocabulary, the threads, the model.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -168,13 +170,28 @@ Result<void> add_pictures(PictureFile file, const EngineOptions& options, const 
   info.vision = std::move(pictures.info);
   info.fingerprint = system_fingerprint(options.bits, isa, kv_type_name(options.kv_type),
                                         info.file_hash + pictures.rules.encoder_hash);
-  parts.text.sampling_defaults.suppressed.push_back(pictures.rules.placeholder);
+  parts.text.sampling_defaults.suppressed.push_back(pictures.rules.row_token());
   parts.text.pictures = std::move(pictures.rules);
   parts.encoder = std::move(pictures.encoder);
   constexpr double kUntimedPieceMs = 20;
   parts.picture_memory = {.max_bytes = options.picture_memory_bytes,
                           .piece_ms = options.itl_target_ms > 0 ? options.itl_target_ms / 4 : kUntimedPieceMs};
   return {};
+}
+
+/// Sets how many rows of a picture see each other. An encoder that nobody has named gives way to a card that was asked
+/// for, which does not know how far these rows see.
+void find_joint_rows(const EngineOptions& options, FoundPictures& pictures, ModelConfig& config) {
+  if (!pictures.file || !config.joins_pictures()) return;
+  if (pictures.file->was_found && options.device == Device::kCuda) {
+    pictures.passed_over.push_back(
+        fmt::format("{}: the rows of a picture see each other, which a card does not compute: found --device cuda, "
+                    "expected cpu",
+                    pictures.file->source->path().string()));
+    pictures.file.reset();
+    return;
+  }
+  config.joint_rows = pictures.file->most_tokens();
 }
 
 /// Loads the model on its device, with what callers are told of it.
@@ -185,6 +202,7 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, FoundPicture
   OCTAVO_TRY_VOID(refuse_draft_file(source, config));
   if (options.pooling == Pooling::kRank && config.head.num_scores == 0)
     return fail("pooling: found rank, expected none, mean, cls or last: {} has no ranking head", source.name());
+  find_joint_rows(options, pictures, config);
   std::optional<AssistantRequest> assistant;
   const ModelSource* with_head = nullptr;  // the model's file with a head from a draft file
   if (!options.draft_path.empty() && options.draft != DraftMode::kOff) {

@@ -94,9 +94,7 @@ SeeingModel seeing_model(const ModelSource& model) {
     const std::uint64_t found = model.get_u64(fmt::format("{}.{}", architecture, key)).value_or(0);
     return static_cast<int>(std::min<std::uint64_t>(found, std::numeric_limits<int>::max()));
   };
-  return {.width = number("embedding_length"),
-          .num_deepstack = number("n_deepstack_layers"),
-          .has_layer_embeddings = number("embedding_length_per_layer_input") > 0};
+  return {.width = number("embedding_length"), .num_deepstack = number("n_deepstack_layers")};
 }
 
 /// Whether an encoder that nobody has named may be a model's.
@@ -114,15 +112,18 @@ Result<PictureRules> rules_of(const PictureFile& file, const EngineOptions& opti
   if (placeholder < 0 || !chat->tokenizer().is_control(placeholder))
     return fail("{}: the model's vocabulary has no control token {}, which stands for pictures of {}",
                 file.source->path().string(), family->markup.placeholder, family->name);
+  const TokenId row = family->markup.row.empty() ? -1 : chat->tokenizer().vocab().find(family->markup.row);
   const TokenRange tokens = file.tokens(options);
   return PictureRules{.family = family,
                       .geometry = file.geometry(),
                       .placeholder = placeholder,
+                      .row = row < config.vocab_size ? row : -1,
                       .tokenizer = &chat->tokenizer(),
                       .min_tokens = tokens.min,
                       .max_tokens = tokens.max,
                       .most_tokens = file.most_tokens(),
                       .turns_by_grid = turns_by_grid(config),
+                      .joins_rows = config.joins_pictures(),
                       .bounds = options.picture_bounds};
 }
 
@@ -153,11 +154,7 @@ FoundPictures FoundPictures::find(const EngineOptions& options, const ModelSourc
     }
     const SeeingModel seeing = seeing_model(model);
     if (!suits(*file, model) || seeing.width != file->config.text_width) continue;
-    if (const Result<void> fits = file->config.check_fits(seeing); !fits) {
-      if (file->config.wants_layer_embeddings)
-        found.passed_over.push_back(fmt::format("{}: {}", path.string(), fits.error().message));
-      continue;
-    }
+    if (!file->config.check_fits(seeing)) continue;
     file->was_found = true;
     found.file = std::move(*file);
     break;
@@ -177,9 +174,7 @@ Result<PictureFile> PictureFile::open(const EngineOptions& options) {
 
 Result<LoadedPictures> load_pictures(PictureFile file, const EngineOptions& options, const ModelConfig& config,
                                      const ModelTokenizer& words, IsaLevel isa, ThreadPool& pool) {
-  const Result<void> fits = file.config.check_fits({.width = config.width,
-                                                    .num_deepstack = config.num_deepstack,
-                                                    .has_layer_embeddings = config.per_layer_width > 0});
+  const Result<void> fits = file.config.check_fits({.width = config.width, .num_deepstack = config.num_deepstack});
   if (!fits) return fail("{}: {}", file.source->path().string(), fits.error().message);
   LoadedPictures loaded;
   OCTAVO_TRY(loaded.rules, rules_of(file, options, config, words));

@@ -34,7 +34,10 @@ struct PictureFile {
             .tile_side = config.tile_side,
             .longest_side = config.longest_side};
   }
-  PictureMarks marks() const { return {.place = family->markup.place, .placeholder = family->markup.placeholder}; }
+  PictureMarks marks() const {
+    return {
+        .place = family->markup.place, .placeholder = family->markup.placeholder, .spelled = family->markup.spelled};
+  }
 
   std::unique_ptr<const ModelSource> source;
   VisionConfig config;

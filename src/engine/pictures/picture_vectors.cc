@@ -89,10 +89,11 @@ void PictureVectors::collect() {
 /// Notes the pictures of a sequence with rows to compute: those with vectors are needed, the others are wanted.
 void PictureVectors::note(const Sequence& sequence, std::size_t place) {
   bool is_next = true;
+  const int begin = std::max(sequence.num_computed, sequence.notes.joint_end);  // a joint pass has taken its vectors
   for (std::size_t i = 0; i < sequence.given.rows.size(); ++i) {
-    if (sequence.given.rows[i].end() <= sequence.num_computed) continue;
+    if (sequence.given.rows[i].end() <= begin) continue;
     const std::shared_ptr<PictureRows>& rows = sequence.given.pictures[i];
-    if (i > 0 && rows == sequence.given.pictures[i - 1] && sequence.given.rows[i - 1].end() > sequence.num_computed)
+    if (i > 0 && rows == sequence.given.pictures[i - 1] && sequence.given.rows[i - 1].end() > begin)
       continue;  // another part of the same picture
     if (rows->vectors == nullptr) {
       if (!rows->has_failed) wanted_.push_back({.rows = rows, .place = place, .is_next = is_next});

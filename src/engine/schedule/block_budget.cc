@@ -37,7 +37,8 @@ int BlockBudget::to_promise(const Sequence& sequence, int group) const {
   const int window = kv_.group(group).window;
   if (window == 0) return all;
   // Within a step it holds its window and the step's rows; what the window has left behind is given back.
-  const std::int64_t rows = std::min(sequence.num_uncomputed(), max_step_tokens_);
+  const int at_a_time = std::max(max_step_tokens_, sequence.given.most_joint_rows(sequence.num_computed));
+  const std::int64_t rows = std::min(sequence.num_uncomputed(), at_a_time);
   const std::int64_t span = blocks_touched(window - 1 + rows, kv_.block_size());
   const auto at_once = static_cast<int>(std::min<std::int64_t>(span, kv_.pool(group).total_count()));
   return std::clamp(at_once - held_alone(sequence, group), 0, all);

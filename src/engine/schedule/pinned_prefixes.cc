@@ -17,7 +17,8 @@ PinnedPrefixes::PinnedPrefixes(KvCacheManager& kv, const StepLimits& limits)
     const int window = is_state ? 0 : kv.group(p).window;
     // A choice that begins writes into a block of its own.
     const std::int64_t of_longest =
-        is_state ? limits.max_sequences : blocks_of_sequence(longest_sequence_, window, kv.block_size()) + 1;
+        is_state ? limits.max_sequences
+                 : blocks_of_sequence(longest_sequence_, window, kv.block_size(), limits.joint_rows) + 1;
     const std::int64_t left = std::max<std::int64_t>(0, kv.pool(p).total_count() - of_longest);
     pools_[to_size(p)].max_pinned = static_cast<int>(left);
     if (window == 0 && !is_state) max_blocks = std::min(max_blocks, left);

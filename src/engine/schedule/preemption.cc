@@ -1,6 +1,7 @@
 #include "engine/schedule/preemption.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/to_size.h"
@@ -84,6 +85,10 @@ Sequence* Preemption::victim_for(const Sequence& sequence, bool admits, const Se
 }
 
 void Preemption::suspend(Sequence& sequence) {
+  if (std::exchange(sequence.notes.joint_end, 0) > 0) {  // nothing of its joint pass stays
+    const Result<void> cut = kv_.truncate(sequence.kv, sequence.num_computed);
+    OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.params.id, cut.error().message);
+  }
   queues_.suspend(sequence);
   ++sequence.num_preemptions;
   ++counts_.preemptions;

@@ -17,7 +17,7 @@ int PrefixSharing::extend(Sequence& sequence) {
 }
 
 void PrefixSharing::attach_published(Sequence& sequence) {
-  if (sequence.notes.publications_seen == num_publications_) return;
+  if (sequence.notes.publications_seen == num_publications_ || sequence.notes.joint_end > 0) return;
   const auto next = to_size(sequence.num_computed / kv_.block_size());
   if (next >= sequence.chain.size() || !kv_.is_published(sequence.chain.hashes()[next])) return;
   if (extend(sequence) > 0) count_cached(sequence);

@@ -231,6 +231,7 @@ void Scheduler::schedule_best(StepPlan& plan) {
     if (best.params.is_whole && num_tokens < best.num_behind()) num_tokens = 0;
     if (num_tokens > 0) break;
     Sequence* victim = preemption_.victim_for(best);
+    if (victim == nullptr && &best != queues_.running().front()) return;  // it is the turn of one that waits
     if (victim == nullptr && awaits_reads()) return;  // the missing blocks belong to reads; the next step tries again
     OCTAVO_CHECK(victim != nullptr || num_waiting() > 0, "sequence {} has no room though it is alone", best.params.id);
     victim != nullptr ? preemption_.preempt_all(*victim) : preemption_.suspend(best);
@@ -239,6 +240,54 @@ void Scheduler::schedule_best(StepPlan& plan) {
   Sequence& best = **std::ranges::find_if(queues_.running(), can_go_on);
   const bool scheduled = schedule_chunk(plan, best, num_tokens);
   OCTAVO_CHECK(scheduled, "sequence {} yields to nobody", best.params.id);
+}
+
+Sequence* Scheduler::begin_joint_pass(const StepPlan& plan, std::vector<BlockCopy>& copies) {
+  const auto next = std::ranges::find_if(queues_.running(), &Sequence::awaits_joint_pass);
+  if (next == queues_.running().end()) return nullptr;
+  Sequence& sequence = **next;
+  const int rows = sequence.given.num_joint_rows(sequence.num_computed), end = sequence.num_computed + rows;
+  block_budget_.count_promises(queues_.running());
+  if (!make_joint_room(plan, sequence, rows)) return nullptr;
+  const Result<void> reserved = kv_.reserve(sequence.kv, sequence.num_computed, end, copies);
+  OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.params.id, reserved.error().message);
+  sequence.notes.joint_end = end;
+  return &sequence;
+}
+
+/// Makes room for the rows of a joint pass. False: it is the turn of others, who have rows or hold what is missing.
+bool Scheduler::make_joint_room(const StepPlan& plan, Sequence& sequence, int rows) {
+  while (block_budget_.tokens_that_fit(sequence, rows) < rows) {
+    if (!plan.is_empty()) return false;
+    Sequence* victim = preemption_.victim_for(sequence);
+    if (victim == nullptr && (awaits_reads() || &sequence != queues_.running().front())) return false;
+    OCTAVO_CHECK(victim != nullptr || num_waiting() > 0, "sequence {} has no room though it is alone",
+                 sequence.params.id);
+    if (victim == nullptr) {
+      preemption_.suspend(sequence);
+      return false;
+    }
+    preemption_.preempt_all(*victim);
+    block_budget_.count_promises(queues_.running());
+  }
+  return true;
+}
+
+bool Scheduler::is_in_joint_pass(const Sequence* sequence, RequestId id, int choice) const {
+  return std::ranges::find(queues_.running(), sequence) != queues_.running().end() && sequence->params.id == id &&
+         sequence->params.choice == choice && sequence->notes.joint_end > 0;
+}
+
+void Scheduler::schedule_joint_end(StepPlan& plan, Sequence& sequence) {
+  begin_step(plan, 1, 0);
+  plan.ends_joint_pass = true;
+  const int end = sequence.notes.joint_end;
+  const bool is_last = end == sequence.num_tokens();
+  plan.sequences.push_back({.sequence = &sequence,
+                            .num_tokens = end - sequence.num_computed,
+                            .num_beginning = is_last && sequence.num_forks > 0 ? 1 : 0});
+  sequence.notes.planned_in_step = queues_.step();
+  sequence.notes.steps_waited = 0;
 }
 
 bool Scheduler::some_wait() const {
@@ -280,6 +329,7 @@ void Scheduler::accept(ScheduledSequence& planned, int num_tokens) {
   OCTAVO_CHECK(0 <= num_tokens && num_tokens <= planned.num_left(), "{} of {} tokens of sequence {}", num_tokens,
                planned.num_left(), sequence.params.id);
   planned.num_accepted += num_tokens;
+  sequence.notes.joint_end = 0;
   counts_.computed_tokens += static_cast<std::uint64_t>(num_tokens);
   sharing_.commit(sequence, sequence.num_computed + num_tokens);
 }

@@ -69,6 +69,14 @@ class Scheduler {
   /// `spent_ms`: the time that the step has taken already. Throws std::bad_alloc where the system has no memory:
   /// running sequences must be removed before the next call.
   void schedule(StepPlan& plan, int num_engines = 1, double spent_ms = 0);
+  /// Begins a joint pass for the first running sequence whose next rows need one, and reserves their blocks; null:
+  /// there is none, or `plan`, the step that was just scheduled, leaves it no room. Where the step is empty, others
+  /// give way. Copies of blocks are added to `copies`. Throws std::bad_alloc as above.
+  Sequence* begin_joint_pass(const StepPlan& plan, std::vector<BlockCopy>& copies);
+  /// Whether a sequence runs, and a joint pass is under way for it. The pointer may be to one that is gone.
+  bool is_in_joint_pass(const Sequence* sequence, RequestId id, int choice) const;
+  /// Fills `plan` with a step that accepts the rows of a sequence's joint pass, which is whole.
+  void schedule_joint_end(StepPlan& plan, Sequence& sequence);
   /// Accepts the next `num_tokens` of the tokens that the step computed of a sequence, which was not removed since.
   /// They are among Sequence::tokens. They are committed, blocks that became full can be found, and windows give blocks
   /// back, as far as accepted tokens go. It may be called several times in a step, until all that count are accepted.
@@ -125,6 +133,7 @@ class Scheduler {
   bool schedule_chunk(StepPlan& plan, Sequence& sequence, int max_tokens);
   void schedule_best(StepPlan& plan);
   bool some_wait() const;
+  bool make_joint_room(const StepPlan& plan, Sequence& sequence, int rows);
   void advance(StepPlan& plan, Sequence& sequence, int num_tokens);
   void schedule_drafts(StepPlan& plan);
   void reserve(StepPlan& plan, const Sequence& sequence, int first, int end);

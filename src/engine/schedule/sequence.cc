@@ -15,9 +15,32 @@ void Sequence::hash_blocks(const BlockHashing& hashing) {
 
 int Sequence::num_ready() const {
   for (std::size_t i = 0; i < given.rows.size(); ++i)
-    if (given.rows[i].end() > num_computed && given.pictures[i]->vectors == nullptr)
+    if (given.rows[i].end() > num_computed && (given.joins_rows || given.pictures[i]->vectors == nullptr))
       return std::max(0, given.rows[i].first - num_computed);
   return num_uncomputed();
+}
+
+bool Sequence::awaits_joint_pass() const {
+  if (!given.joins_rows || waits_for_mask || notes.joint_end > 0) return false;
+  for (std::size_t i = 0; i < given.rows.size(); ++i)
+    if (given.rows[i].end() > num_computed)
+      return given.rows[i].first <= num_computed && given.pictures[i]->vectors != nullptr;
+  return false;
+}
+
+int SequenceGiven::num_joint_rows(int position) const {
+  if (!joins_rows) return 0;
+  for (const GivenRows& given : rows)
+    if (given.end() > position) return given.first <= position ? given.end() - position : 0;
+  return 0;
+}
+
+int SequenceGiven::most_joint_rows(int num_computed) const {
+  int most = 0;
+  if (joins_rows)
+    for (const GivenRows& given : rows)
+      if (given.end() > num_computed) most = std::max(most, given.end() - std::max(given.first, num_computed));
+  return most;
 }
 
 int SequenceGiven::num_encoded(int num_computed) const {

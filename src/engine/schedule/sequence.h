@@ -89,6 +89,8 @@ struct SchedulerNotes {
   int checkpoint_at = 0;                // the next place at which its state is kept, as last planned; 0: none
   int checkpoint_uses = 0;              // how many uses of that checkpoint are expected
   int max_computed = 0;                 // the most tokens that it ever had in the cache: it had these itself
+  int joint_end = 0;                    // up to this position a joint pass is under way, whose rows do not count as
+                                        // computed yet; 0: none is
   int steps_waited = 0;                 // steps in a row in which it ran, could have had rows and got none
   std::uint64_t planned_in_step = 0;    // the last step in which it had rows; 0: none
   std::uint64_t skipped_in_step = 0;    // the last step in which others had its turn (decode_turns.h)
@@ -105,6 +107,12 @@ struct SequenceGiven {
   int num_encoded(int num_computed) const;
 
   bool turns_by_grid = false;  // a picture takes as many positions as its longer side has tokens: rotations have parts
+  bool joins_rows = false;     // the rows of a picture see each other, so that they are computed together
+
+  /// How many rows from `position` on are computed together; 0: the row there may be computed by itself.
+  int num_joint_rows(int position) const;
+  /// The most rows behind the first `num_computed` that are computed together.
+  int most_joint_rows(int num_computed) const;
 };
 
 struct Sequence {
@@ -134,9 +142,11 @@ struct Sequence {
   /// Hashes its blocks under its cache domain; only for a sequence without tokens of an answer.
   void hash_blocks(const BlockHashing& hashing);
 
-  /// How many uncomputed tokens stand before the next picture without vectors.
+  /// How many uncomputed tokens stand before the next picture without vectors, or whose rows need a joint pass.
   int num_ready() const;
-  /// Whether it can compute nothing until a mask or a picture is ready.
+  /// Whether its next rows need a joint pass, and could begin one.
+  bool awaits_joint_pass() const;
+  /// Whether no row of it can be in a step until a mask, a picture or a joint pass is ready.
   bool waits() const { return waits_for_mask || (num_uncomputed() > 0 && num_ready() == 0); }
   /// The rotary position of a row; also of drafted rows.
   RopePosition rope_position(int position) const;

@@ -52,6 +52,7 @@ void StepPlan::clear() {
   beginning.clear();
   newly_admitted.clear();
   copies.clear();
+  ends_joint_pass = false;
   claims.clear();
   batch.clear();
   logit_rows.clear();

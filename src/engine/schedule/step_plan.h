@@ -29,6 +29,7 @@ struct StepLimits {
   int max_step_tokens = 512;  // the most rows in a step, at least 1
   int max_sequences = 256;    // the most sequences in a step, at least 1; no more than rows
   int grouped_tokens = 512;   // the most rows where a step has several whole sequences; a single one may have more
+  int joint_rows = 0;         // the most rows of a joint pass; 0: there are none
   int max_context = 0;        // tokens of the longest sequence, whose room is never pinned; 0: nothing is pinned
   double step_ms = 0;         // the predicted time of a step in which somebody waits for the next token; 0: no limit
   PrefillPriority policy = PrefillPriority::kInterleaved;
@@ -84,6 +85,7 @@ struct StepPlan {
   std::vector<BeginningChoices> beginning;
   std::vector<Sequence*> newly_admitted;  // sequences that are admitted for the first time
   std::vector<BlockCopy> copies;          // copies of blocks, made before the step writes
+  bool ends_joint_pass = false;           // the rows of the only sequence are those of its joint pass
   BlockClaims claims;
   StepBudget budget;
 

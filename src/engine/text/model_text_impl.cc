@@ -66,9 +66,10 @@ Result<ChatPrompt> ModelTextImpl::picture_prompt(std::span<const ContentPart> pa
   std::vector<const PictureInput*> given;
   add_pictures(parts, given);
   OCTAVO_TRY(const std::vector<PromptPictures::Measured> pictures, pictures_->measure(given));
+  const PictureMarkup& markup = pictures_->rules().family->markup;
+  const std::string_view place = markup.spelled.empty() ? markup.place : markup.spelled;
   std::string text;
-  for (const ContentPart& part : parts)
-    text += part.kind == ContentPart::Kind::kPicture ? pictures_->rules().family->markup.place : part.text;
+  for (const ContentPart& part : parts) text += part.kind == ContentPart::Kind::kPicture ? place : part.text;
   ChatPrompt prompt;
   OCTAVO_TRY(prompt.tokens, tokenize(text, options));
   OCTAVO_TRY_VOID(pictures_->expand(pictures, options.max_tokens, prompt));

@@ -132,10 +132,13 @@ Result<void> PromptPictures::add_picture(const Measured& measured, std::vector<T
     for (int index = 0; index < tile.num_tokens(); index += step) {
       if (index > 0) OCTAVO_TRY_VOID(add_text(layout.row_end, tokens));
       prompt.pictures.push_back({.first = static_cast<std::int32_t>(tokens.size()), .count = step, .index = index});
-      tokens.insert(tokens.end(), to_size(step), rules_.placeholder);
+      tokens.insert(tokens.end(), to_size(step), rules_.row_token());
     }
   }
   OCTAVO_TRY_VOID(add_text(layout.after, tokens));
+  if (const int asked = measured.input->max_tokens; asked > 0 && layout.num_tokens() > asked)
+    prompt.warnings.push_back(fmt::format("{}: the picture is {} tokens, and no fewer: {} were asked for",
+                                          measured.place, layout.num_tokens(), asked));
   const PictureSize was = measured.header.size, is = layout.seen();
   if (2 * is.width < was.width || 2 * is.height < was.height)
     prompt.warnings.push_back(fmt::format("{}: the picture of {} pixels was made {}, which is {} tokens",

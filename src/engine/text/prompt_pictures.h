@@ -27,13 +27,17 @@ namespace octavo {
 struct PictureRules {
   const PictureFamily* family = nullptr;
   PictureGeometry geometry = {};
-  TokenId placeholder = -1;              // the token that stands for a row of a picture
+  TokenId placeholder = -1;              // the token of a prompt that stands for a picture
+  TokenId row = -1;                      // the token that stands for a row of one; -1: the same
   const Tokenizer* tokenizer = nullptr;  // of the texts around rows; null: the family has none
   int min_tokens = 0, max_tokens = 0;    // for a picture that asks for no number of tokens
   int most_tokens = 0;                   // the most that a picture may ask for; 0: the family's
-  bool turns_by_grid = false;            // see SequenceGiven
+  bool turns_by_grid = false;            // see SequenceGiven, as is the next
+  bool joins_rows = false;
   PictureBounds bounds = {};
   std::string encoder_hash = {};
+
+  TokenId row_token() const { return row < 0 ? placeholder : row; }
 };
 
 class PromptPictures {

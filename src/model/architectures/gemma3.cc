@@ -22,6 +22,7 @@ Result<void> read_gemma3(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(const double local_base, keys.positive_or("rope.freq_base_swa", kLocalRopeBase));
   for (LayerSpec& layer : config.layers) {
     AttentionSpec& attention = *layer.attention();
+    attention.joins_pictures = true;
     if (attention.window == 0) continue;
     attention.rope.base = local_base;
     attention.rope.scaling = {};

@@ -156,6 +156,8 @@ Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY_VOID(read_feed_forwards(keys, config));
   OCTAVO_TRY_VOID(read_borrowed_layers(keys, config));
   OCTAVO_TRY_VOID(read_per_layer_width(keys, config));
+  for (LayerSpec& layer : config.layers)  // E2B and E4B see pictures row by row
+    layer.attention()->joins_pictures = config.per_layer_width == 0 && layer.attention()->window != 0;
   make_gemma(config);
   if (keys.has("final_logit_softcapping")) {
     OCTAVO_TRY(const double cap, keys.not_negative("final_logit_softcapping"));

@@ -558,7 +558,7 @@ constexpr Family kFamilies[] = {
     kGptOss,
     kGemma2,
     kGemma3,
-    with_other_parts(kGemma3, "Gemma3ForConditionalGeneration"),
+    with_tower(kGemma3, "Gemma3ForConditionalGeneration", "gemma3"),
     kGemma4,
     with_tower(kGemma4, "Gemma4ForConditionalGeneration", "gemma4v"),
     with_other_parts(kGemma4, "Gemma4UnifiedForConditionalGeneration"),

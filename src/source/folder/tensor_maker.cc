@@ -116,10 +116,12 @@ Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& 
   return maker;
 }
 
-TensorMaker TensorMaker::of_tower(std::optional<std::uint64_t> heads) {
+TensorMaker TensorMaker::of_tower(std::optional<std::uint64_t> heads, bool adds_one_to_norms) {
   static constexpr Family kPlain{.model = {}, .architecture = {}, .add_keys = nullptr};
   static constexpr Family kPaired{.model = {}, .architecture = {}, .add_keys = nullptr, .pairs_neighbours = true};
-  TensorMaker maker(heads ? kPaired : kPlain, Math());
+  static constexpr Family kShifted{.model = {}, .architecture = {}, .add_keys = nullptr, .adds_one_to_norms = true};
+  OCTAVO_CHECK(!heads || !adds_one_to_norms, "a tower of both kinds");
+  TensorMaker maker(heads ? kPaired : adds_one_to_norms ? kShifted : kPlain, Math());
   maker.num_heads_ = maker.num_kv_heads_ = heads.value_or(0);
   return maker;
 }

@@ -27,7 +27,7 @@ class TensorMaker {
   static Result<TensorMaker> create(const Family& family, const JsonObject& config, Math math);
 
   /// A maker for encoders of pictures. Rows keep their order, unless GGUF pairs neighbours of so many heads.
-  static TensorMaker of_tower(std::optional<std::uint64_t> heads);
+  static TensorMaker of_tower(std::optional<std::uint64_t> heads, bool adds_one_to_norms);
 
   /// Appends the tensors of a stored tensor of any form but MXFP4's.
   Result<void> add(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out);

@@ -35,6 +35,7 @@ struct TowerFamily {
   std::span<const TensorName> whole_names;     // the names of tensors outside layers
   std::string_view layers;                     // the prefix of a layer's number
   std::span<const TensorName> layer_names;
+  bool adds_one_to_norms = false;   // of what behind the layers is named a norm, as Family
   bool pairs_neighbours = false;    // GGUF's file pairs neighbours where the checkpoint pairs the halves of a head
   std::string_view deepstack = {};  // the prefix of a DeepStack merger's number
   std::span<const TensorName> deepstack_names = {};

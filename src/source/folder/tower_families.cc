@@ -98,6 +98,18 @@ constexpr TensorName kGemma4LayerNames[] = {
     {"mlp.down_proj.output_max", "ffn_down.output_max", kBound},
 };
 
+constexpr std::string_view kGemma3Prefixes[] = {
+    "model.vision_tower.vision_model.", "model.vision_tower.", "model.multi_modal_projector.",
+    "vision_tower.vision_model.",       "vision_tower.",       "multi_modal_projector."};
+constexpr TensorName kGemma3WholeNames[] = {
+    {"embeddings.patch_embedding.weight", "v.patch_embd.weight", TensorForm::kNumbers},
+    {"embeddings.patch_embedding.bias", "v.patch_embd.bias"},
+    {"embeddings.position_embedding.weight", "v.position_embd.weight", TensorForm::kNumbers},
+    {"post_layernorm.weight", "v.post_ln.weight"},
+    {"post_layernorm.bias", "v.post_ln.bias"},
+    {"mm_soft_emb_norm.weight", "mm.soft_emb_norm.weight"},
+    {"mm_input_projection_weight", "mm.input_projection.weight"},
+};
 constexpr std::string_view kSmolVlmPrefixes[] = {"model.vision_model.", "model.connector.", "vision_model.",
                                                  "connector."};
 constexpr TensorName kSmolVlmWholeNames[] = {
@@ -309,6 +321,23 @@ Result<void> add_idefics3_tower(const TowerKeys& keys) {
   return {};
 }
 
+Result<void> add_gemma3_tower(const TowerKeys& keys) {
+  OCTAVO_TRY_VOID(add_siglip_sizes(keys));
+  constexpr SizeName kSizes[] = {{"image_size", "image_size"}};
+  OCTAVO_TRY_VOID(add_sizes(keys, kSizes));
+  constexpr std::string_view kTokens = "mm_tokens_per_image";
+  OCTAVO_TRY(const std::uint64_t image, keys.vision.size("image_size"));
+  OCTAVO_TRY(const std::uint64_t patch, keys.vision.size("patch_size"));
+  OCTAVO_TRY(const auto found, keys.whole.size_if(kTokens));
+  const std::uint64_t tokens = found.value_or(256);
+  const auto side = static_cast<std::uint64_t>(std::llround(std::sqrt(static_cast<double>(tokens))));
+  if (patch == 0 || tokens == 0 || tokens > kMostModelSize || side * side != tokens || image / patch % side != 0)
+    return fail("{} is {}, expected a square number whose root divides {} patches", keys.whole.place(kTokens), tokens,
+                patch == 0 ? 0 : image / patch);
+  keys.out.add_u32(vision_key("projector.scale_factor"), image / patch / side);
+  return {};
+}
+
 Result<void> add_lfm2_tower(const TowerKeys& keys) {
   OCTAVO_TRY_VOID(require_word(keys.whole, "projector_hidden_act", "gelu"));
   OCTAVO_TRY(const auto feature, keys.whole.number_if("vision_feature_layer"));
@@ -399,6 +428,15 @@ constexpr TowerFamily kTowers[] = {{.name = "qwen3vl_merger",
                                     .layer_names = kQwenLayerNames,
                                     .deepstack = "deepstack_merger_list.",
                                     .deepstack_names = kQwenDeepstackNames},
+                                   {.name = "gemma3",
+                                    .add_keys = add_gemma3_tower,
+                                    .mean = kHalf,
+                                    .deviation = kHalf,
+                                    .prefixes = kGemma3Prefixes,
+                                    .whole_names = kGemma3WholeNames,
+                                    .layers = "encoder.layers.",
+                                    .layer_names = kSiglipLayerNames,
+                                    .adds_one_to_norms = true},
                                    {.name = "gemma4v",
                                     .add_keys = add_gemma4v_tower,
                                     .mean = {0, 0, 0},

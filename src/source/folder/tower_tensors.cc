@@ -39,7 +39,7 @@ Result<std::vector<NamedTensor>> list_tower_tensors(const Checkpoint& checkpoint
   if (family.pairs_neighbours) {
     OCTAVO_TRY(heads, vision.size("num_attention_heads"));
   }
-  TensorMaker maker = TensorMaker::of_tower(heads);
+  TensorMaker maker = TensorMaker::of_tower(heads, family.adds_one_to_norms);
   std::vector<NamedTensor> list;
   for (const CheckpointTensor& tensor : checkpoint.tensors()) {
     OCTAVO_TRY_VOID(check_stop(stop, "loading"));

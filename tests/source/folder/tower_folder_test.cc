@@ -253,6 +253,31 @@ TEST_F(TowerFolder, Gemma4sTensorsOfOtherFormsAreRefused) {
   EXPECT_THAT(with("norm.0.weight", {8}), HasSubstr("has no place")) << "it has no DeepStack";
 }
 
+TEST_F(TowerFolder, Gemma3sNormsAreOneMoreThanTheCheckpoints) {
+  const auto vision = [](int side) {
+    return R"("num_hidden_layers": 1, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 12,
+      "patch_size": 2, "hidden_act": "gelu_pytorch_tanh", "image_size": )" +
+           std::to_string(side);
+  };
+  folder_.write("config.json", config(vision(64), "Gemma3ForConditionalGeneration"));
+  folder_.write("model.safetensors",
+                file_of({{"model.vision_tower.vision_model.encoder.layers.0.mlp.fc1.weight", {12, 8}},
+                         {"model.multi_modal_projector.mm_soft_emb_norm.weight", {8}},
+                         {"model.multi_modal_projector.mm_input_projection_weight", {8, 4}}}));
+  {
+    const auto source = opened();
+    EXPECT_EQ(source->get_string("clip.projector_type").value(), "gemma3");
+    EXPECT_EQ(source->get_u32("clip.vision.projector.scale_factor").value(), 2U) << "256 tokens of 32 x 32 patches";
+    std::vector<float> norm = counted(8);
+    for (float& number : norm) number += 1;
+    EXPECT_EQ(numbers_of(*source, "mm.soft_emb_norm.weight"), norm);
+    EXPECT_EQ(source->find_tensor("mm.input_projection.weight")->dims, (std::vector<std::uint64_t>{4, 8}));
+    EXPECT_NE(source->find_tensor("v.blk.0.ffn_up.weight"), nullptr);
+  }
+  folder_.write("config.json", config(vision(60), "Gemma3ForConditionalGeneration"));
+  EXPECT_THAT(error(), HasSubstr("is 256, expected a square number whose root divides 30 patches"));
+}
+
 TEST_F(TowerFolder, PixtralsHeadsPairNeighbours) {
   folder_.write("config.json", config(R"("model_type": "pixtral", "num_hidden_layers": 1, "hidden_size": 8,
       "num_attention_heads": 2, "intermediate_size": 12, "patch_size": 2, "image_size": 64, "hidden_act": "silu")",
