@@ -30,7 +30,7 @@ constexpr std::size_t kNoReading = std::numeric_limits<std::size_t>::max();
 /// The positions begin <= p < end that a row of a sequence sees.
 std::pair<int, int> seen_by(const AttentionSequence& sequence, int position, const AttentionReach& reach) {
   if (reach.is_causal) return {reach.first_seen(position), position + 1};
-  if (reach.window == 0) return {0, sequence.num_tokens};
+  if (reach.window == 0) return {sequence.first_token, sequence.num_tokens};
   const int side = reach.window / 2;
   return {std::max(0, position - side), std::min(sequence.num_tokens, position + side + 1)};
 }

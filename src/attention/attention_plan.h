@@ -55,7 +55,8 @@ struct AttentionSequence {
   const float* q;                        // scaled already
   float* out;
   int first_position, num_rows;
-  int num_tokens = 0;  // of the sequence, which rows that are not causal may see
+  int num_tokens = 0;   // of the sequence, which rows that are not causal may see
+  int first_token = 0;  // the first of those
 };
 
 class AttentionPlan {
