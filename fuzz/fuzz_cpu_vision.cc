@@ -24,8 +24,9 @@ constexpr std::size_t kHeadBytes = 3500;       // about: keys, and the directory
 constexpr std::size_t kMostFloats = 1U << 20;  // of a picture's vectors; keys may ask for far more
 
 /// A small encoder of a family.
-TinyTower small(const char* family, int grid) {
-  TinyTower tower{.layers = 1, .width = 32, .heads = 2, .ffn = 32, .patch = 2, .grid = grid, .text = 16};
+TinyTower small(const char* family, int grid, int merge = 2) {
+  TinyTower tower{
+      .layers = 1, .width = 32, .heads = 2, .ffn = 32, .patch = 2, .merge = merge, .grid = grid, .text = 16};
   tower.family = family;
   tower.clamps = tower.standardizes = tower.norms_joined = true;
   tower.edge = 8;
@@ -34,7 +35,7 @@ TinyTower small(const char* family, int grid) {
 }
 
 const std::string& bytes_of_tower(std::size_t index) {
-  static const std::array<std::string, 8> kTowers = {
+  static const std::array<std::string, 12> kTowers = {
       TinyTower{.layers = 1, .width = 32, .heads = 2, .ffn = 32, .patch = 2, .grid = 3, .text = 16}.bytes(),
       TinyTower{.layers = 1, .width = 32, .heads = 2, .ffn = 64, .patch = 2, .grid = 3, .type = octavo::DType::kQ8_0}
           .bytes(),
@@ -44,7 +45,11 @@ const std::string& bytes_of_tower(std::size_t index) {
       small("gemma4v", 20).bytes(),
       small("idefics3", 2).bytes(),
       small("lfm2", 3).bytes(),
-      small("pixtral", 1).bytes()};
+      small("pixtral", 1).bytes(),
+      small("qwen2vl_merger", 0).bytes(),
+      small("qwen2.5vl_merger", 0).bytes(),
+      small("minicpmv4_6", 3, 4).bytes(),
+      small("muse-glimmer", 4).bytes()};
   return kTowers[index % kTowers.size()];
 }
 

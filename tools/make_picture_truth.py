@@ -8,6 +8,7 @@ digest of each of some resized pictures of noise. The random numbers and the dig
 tests/vision/picture_truth.h. Needs numpy and Pillow 12: Pillow 13 resizes in another order.
 """
 import argparse
+import itertools
 import math
 import pathlib
 
@@ -120,6 +121,58 @@ def pixtral_resize(height, width, longest, unit):
     return [max((side - 1) // unit + 1, 1) * unit for side in (height, width)]
 
 
+def minicpm_best_resize(height, width, side, unit, enlarges):
+    """The size at which MiniCPMV4_6ImageProcessor sees a picture or a slice."""
+    if height * width > side * side or enlarges:
+        aspect = width / height
+        height = int(side / math.sqrt(aspect))
+        width = int(height * aspect)
+    return [max(round(length / unit) * unit, unit) for length in (height, width)]
+
+
+def minicpm_grid(height, width, side, most):
+    """The rows and columns of slices of MiniCPMV4_6ImageProcessor; none: the picture is whole."""
+    log_ratio = math.log(width / height)
+    wanted = min(math.ceil(width * height / (side * side)), most)
+    if wanted <= 1:
+        return None
+    best, least = [1, 1], float("inf")
+    for count in (wanted - 1, wanted, wanted + 1):
+        if count == 1 or count > most:
+            continue
+        for rows in (rows for rows in range(1, count + 1) if count % rows == 0):
+            error = abs(log_ratio - math.log(count // rows / rows))
+            if error < least or (error == least and rows > best[0]):
+                best, least = [rows, count // rows], error
+    return best
+
+
+def minicpm_sizes(height, width, side=448, unit=56, most=9):
+    """The formulas of MiniCPMV4_6ImageProcessor: the grid and the size of all slices, if there are any, and that of the
+    overview."""
+    grid = minicpm_grid(height, width, side, most)
+    overview = minicpm_best_resize(height, width, side, unit, grid is None)
+    if grid is None:
+        return None, None, overview
+    refined = [max(round(length / count) * count, count) / count
+               for length, count in zip((height, width), grid, strict=True)]
+    return grid, minicpm_best_resize(*refined, side, unit, True), overview
+
+
+def muse_resize(height, width, side, most):
+    """The formula of MuseGlimmerImageProcessor. Of equally good grids the first of a set is taken."""
+    rows, columns = height / side, width / side
+    ratio = columns / rows
+    if rows * columns > most:
+        rows = (most / ratio) ** 0.5
+        columns = rows * ratio
+    grids = list(set(itertools.product([math.floor(rows), math.ceil(rows)], [math.floor(columns), math.ceil(columns)])))
+    grids = [grid for grid in grids if grid[0] >= 1 and grid[1] >= 1 and grid[0] * grid[1] <= most]
+    grids = grids or [(max(1, round(rows)), max(1, round(columns)))]
+    best = min(grids, key=lambda grid: abs(grid[0] / grid[1] - height / width))
+    return best[0] * side, best[1] * side
+
+
 def random_size(random):
     """Sides of any order of magnitude, a third of them halves of a token's side, at most 200 to 1."""
     while True:
@@ -142,15 +195,32 @@ def tiles_of_lfm2(height, width, *_):
     return [*(tiles[::-1] if tiles else []), *overview[::-1], *([tokens + tiles[0] * tiles[1] // 1024] if tiles else [])]
 
 
+def tiles_of_minicpm(height, width, *_):
+    grid, size, overview = minicpm_sizes(height, width)
+    tokens = overview[0] * overview[1] // 56 ** 2
+    if grid is None:
+        return overview[::-1]
+    tokens += grid[0] * grid[1] * size[0] * size[1] // 56 ** 2
+    return [size[1] * grid[1], size[0] * grid[0], *size[::-1], tokens]
+
+
 # What a family makes of a height, a width and a range of tokens; widths come first.
 SIZES = {"qwen3vl_merger": lambda height, width, least, most: smart_resize(height, width, 32, least * 1024,
                                                                            most * 1024)[::-1],
          "gemma3": lambda *_: (896, 896), "gemma4v": lambda height, width, _, most: gemma4_resize(height, width, 48, most)[::-1],
          "idefics3": tiles_of_smolvlm, "lfm2": tiles_of_lfm2,
-         "pixtral": lambda height, width, *_: pixtral_resize(height, width, 1540, 28)[::-1]}
+         "pixtral": lambda height, width, *_: pixtral_resize(height, width, 1540, 28)[::-1],
+         "qwen2vl_merger": lambda height, width, least, most: smart_resize(height, width, 28, least * 784,
+                                                                           most * 784)[::-1],
+         "minicpmv4_6": tiles_of_minicpm,
+         "muse-glimmer": lambda height, width, _, most: muse_resize(height, width, 28, most)[::-1]}
+SIZES["qwen2.5vl_merger"] = SIZES["qwen2vl_merger"]
 RANGES = {"qwen3vl_merger": ((64, 16384), (8, 4096), (64, 1280), (1, 1)),
-          "gemma3": ((1, 256),), "gemma4v": ((1, 70), (1, 140), (1, 280), (1, 560), (1, 1120)), "idefics3": ((1, 4096),),
-          "lfm2": ((64, 2816),), "pixtral": ((1, 4096),)}
+          "gemma3": ((1, 256),), "gemma4v": ((1, 70), (1, 140), (1, 280), (1, 560), (1, 1120)),
+          "idefics3": ((1, 4096),),
+          "lfm2": ((64, 2816),), "pixtral": ((1, 4096),),
+          "qwen2vl_merger": ((4, 16384), (4, 1280)), "qwen2.5vl_merger": ((4, 16384), (4, 1280)),
+          "minicpmv4_6": ((1, 4096),), "muse-glimmer": ((1, 4096), (1, 256))}
 
 
 def sizes_of(family, least, most):

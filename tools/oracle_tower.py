@@ -15,6 +15,7 @@ import numpy as np
 from gguf_file import GgufFile
 from oracle_encoder import Encoder, layer_norm, rms_norm, rotate_halves
 from oracle_model import gelu, gelu_tanh, softmax
+from oracle_windows import MiniCpm, MuseGlimmer, Qwen2
 
 
 def grid_weights(count, side):
@@ -246,7 +247,8 @@ class Pixtral(Encoder):
         return self.projected(x)[:, None]
 
 
-FAMILIES = {"qwen3vl_merger": Qwen, "gemma3": Gemma3, "gemma4v": Gemma4, "idefics3": Idefics3, "lfm2": Lfm2, "pixtral": Pixtral}
+FAMILIES = {"qwen3vl_merger": Qwen, "gemma3": Gemma3, "gemma4v": Gemma4, "idefics3": Idefics3, "lfm2": Lfm2, "pixtral": Pixtral,
+            "qwen2vl_merger": Qwen2, "qwen2.5vl_merger": Qwen2, "minicpmv4_6": MiniCpm, "muse-glimmer": MuseGlimmer}
 
 
 def tower_of(path):
@@ -265,7 +267,7 @@ def main():
     parser.add_argument("--picture", required=True)
     parser.add_argument("--save", required=True)
     args = parser.parse_args()
-    np.save(args.save, Tower(args.file).vectors(np.load(args.picture)))
+    np.save(args.save, tower_of(args.file).vectors(np.load(args.picture)))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ TEXTS = ("A", "B", "C")  # before, between and behind the pictures
 STEPS, TOP = 6, 40
 JOINED_WINDOW, SHORT_WINDOW = 19, 7  # where rows see each other: fewer tokens than a picture has
 TYPED = {"qwen3vl_merger": "mm_token_type_ids", "gemma4v": "mm_token_type_ids",  # whose models ask which tokens are rows
-         "gemma3": "token_type_ids"}
+         "qwen2.5vl_merger": "mm_token_type_ids", "gemma3": "token_type_ids"}
 
 
 def around(begin, end):
@@ -68,18 +68,30 @@ def in_rows(shape, grid, row):
     return [*tokens[:-1], "[IMG_END]"]
 
 
+def in_slices(shape, grid, row, number):
+    """The tokens of MiniCPM-V's squares: the number, an overview, and slices row by row, all as large as a slice."""
+    side = shape.edge // shape.patch
+    rows = (side // shape.merge) ** 2 * [row]
+    tokens = ["<image_id>", str(number), "</image_id>", "<image>", *rows, "</image>"]
+    for y in range(grid[0] // side if grid[0] * grid[1] > side * side else 0):
+        tokens += ["Ċ"] if y else []
+        tokens += (grid[1] // side) * ["<slice>", *rows, "</slice>"]
+    return tokens
+
+
 class Case(NamedTuple):
     model: str
     config: str
     text_config: str
     text_settings: dict
     row: str  # the token that stands for a row
-    tokens: object  # of a picture, texts: (shape of the encoder, grid, row) -> list
+    tokens: object  # of a picture, texts: (shape of the encoder, grid, row) -> list; with the number if it is numbered
     settings: object  # of the whole, by the ids of tokens
     tower: str = "model.visual."  # in front of the names of the encoder's weights
     grids: tuple = ((4, 6), (8, 4))  # patches of the two pictures, rows first
     language: str = "model.language_model."  # in front of the names of the text model's weights
     options: dict = {}  # of the text model (synth_model.write_model)
+    is_numbered: bool = False
 
 
 def rope(theta, sections, **more):
@@ -133,6 +145,20 @@ CASES = {
     "tiny-mistral3": Case(
         "Mistral3ForConditionalGeneration", "Mistral3Config", "MistralConfig", {"sliding_window": None}, "[IMG]", in_rows,
         lambda ids: {"image_token_index": ids["[IMG]"]}, "model.vision_tower.", ((6, 10), (8, 4))),
+    "tiny-qwen2vl": Case(
+        "Qwen2_5_VLForConditionalGeneration", "Qwen2_5_VLConfig", "Qwen2_5_VLTextConfig",
+        {"rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [8, 12, 12]}}, *QWEN_MARKS,
+        qwen_settings, grids=((4, 6), (20, 12))),
+    "tiny-minicpmv": Case(
+        "MiniCPMV4_6ForConditionalGeneration", "MiniCPMV4_6Config", "Qwen3_5TextConfig", {
+            **rope(1e7, [3, 3, 2], partial_rotary_factor=0.25), "linear_num_key_heads": 2, "linear_num_value_heads": 4,
+            "linear_key_head_dim": 64, "linear_value_head_dim": 64, "linear_conv_kernel_dim": 4}, "<|image_pad|>",
+        in_slices,
+        image_settings("<|image_pad|>"), "model.vision_tower.", ((16, 16), (8, 8)), is_numbered=True),
+    "tiny-muse-glimmer": Case(
+        "MuseGlimmerForConditionalGeneration", "MuseGlimmerConfig", "MuseGlimmerTextConfig",
+        {**original_logits.CASES["muse-glimmer"].settings, "sliding_window": 512}, "<|patch|>",
+        around("<|image_start|>", "<|image_end|>"), image_settings("<|patch|>"), "model.vision_tower.", ((4, 6), (10, 6))),
 }
 
 
@@ -176,8 +202,9 @@ def original_model(name, vocab_from):
 def prompt_of(name, ids):
     tower, case = tiny_tower.SEEING[name], CASES[name]
     prompt = [ids[TEXTS[0]]]
-    for grid, text in zip(case.grids, TEXTS[1:], strict=True):
-        prompt += [ids[token] for token in case.tokens(tower, grid, case.row)] + [ids[text]]
+    for number, (grid, text) in enumerate(zip(case.grids, TEXTS[1:], strict=True)):
+        more = {"number": number} if case.is_numbered else {}
+        prompt += [ids[token] for token in case.tokens(tower, grid, case.row, **more)] + [ids[text]]
     return prompt
 
 

@@ -18,8 +18,12 @@ from transformers.models.gemma3 import modeling_gemma3
 from transformers.models.gemma4 import configuration_gemma4, modeling_gemma4
 from transformers.models.llava.modeling_llava import LlavaMultiModalProjector
 from transformers.models.lfm2_vl import modeling_lfm2_vl
+from transformers.models.minicpmv4_6 import modeling_minicpmv4_6
 from transformers.models.mistral3 import modeling_mistral3
+from transformers.models.muse_glimmer import modeling_muse_glimmer
 from transformers.models.pixtral import modeling_pixtral
+from transformers.models.qwen2_5_vl import configuration_qwen2_5_vl, modeling_qwen2_5_vl
+from transformers.models.qwen2_vl import configuration_qwen2_vl, modeling_qwen2_vl
 from transformers.models.qwen3_5 import configuration_qwen3_5, modeling_qwen3_5
 from transformers.models.qwen3_vl import configuration_qwen3_vl, modeling_qwen3_vl
 from transformers.models.siglip import modeling_siglip
@@ -50,7 +54,7 @@ class Qwen:
         """Two equal frames, cut as the original's processor cuts them."""
         side, merge = shape.patch, shape.merge
         rows, columns = rgb.shape[0] // side, rgb.shape[1] // side
-        x = ((rgb.astype(np.float32) / 255 - 0.5) / 0.5).transpose(2, 0, 1)
+        x = normed(shape, rgb).numpy()
         x = x.reshape(3, rows // merge, merge, side, columns // merge, merge, side).transpose(1, 4, 2, 5, 0, 3, 6)
         x = x.reshape(rows * columns, 3, 1, side, side).repeat(2, axis=2)
         return {"pixel_values": torch.from_numpy(np.ascontiguousarray(x.reshape(rows * columns, -1))),
@@ -114,7 +118,8 @@ def normed(shape, rgb):
 
 def beside_encoder(shape, prefix):
     """The weights beside an encoder, without the prefix of their part."""
-    return {name.removeprefix(prefix): data for name, data in tiny_tower.other_tensors(shape).items()}
+    return {name.removeprefix(prefix): data for name, data in tiny_tower.other_tensors(shape).items()
+            if name.startswith(prefix)}
 
 
 class Gemma3:
@@ -246,7 +251,102 @@ class Pixtral:
         return made.reshape(-1, made.shape[-1])[:, None]
 
 
-FAMILIES = {"qwen3vl_merger": Qwen, "gemma3": Gemma3, "gemma4v": Gemma4, "idefics3": SmolVlm, "lfm2": Lfm2, "pixtral": Pixtral}
+class Qwen2(Qwen):
+    """The originals of qwen2vl_merger and qwen2.5vl_merger."""
+
+    def __init__(self, shape):
+        config = tiny_tower.vision_settings(shape)
+        if shape.family == "qwen2vl_merger":
+            config = configuration_qwen2_vl.Qwen2VLVisionConfig(**config)
+            model = modeling_qwen2_vl.Qwen2VisionTransformerPretrainedModel(config)
+        else:
+            config = configuration_qwen2_5_vl.Qwen2_5_VLVisionConfig(**config)
+            model = modeling_qwen2_5_vl.Qwen2_5_VisionTransformerPretrainedModel(config)
+        self.shape, self.model = shape, loaded(model, tiny_tower.original_tensors(shape))
+
+
+class MiniCpm:
+    """The original of minicpmv4_6, with its merger."""
+
+    def __init__(self, shape):
+        self.shape = shape
+        config = transformers.MiniCPMV4_6Config(
+            vision_config=tiny_tower.vision_settings(shape),
+            text_config={"model_type": "qwen3_5_text", "hidden_size": shape.text},
+            **tiny_tower.family_of(shape).whole_settings(shape))
+        config.vision_config._attn_implementation = "eager"
+        self.joins = shape.merge == 4
+        model = modeling_minicpmv4_6.MiniCPMV4_6VisionModel(config.vision_config)
+        if not self.joins:
+            del model.vit_merger
+        self.model = loaded(model, tiny_tower.original_tensors(shape))
+        self.merger = loaded(modeling_minicpmv4_6.MiniCPMV4_6Merger(config), beside_encoder(shape, "model.merger."))
+
+    @staticmethod
+    def slices(shape, rgb):
+        """The overview of a square, and slices row by row where it is larger than one."""
+        height, width = rgb.shape[:2]
+        if height * width <= shape.edge ** 2:
+            return [rgb]
+        return [np.asarray(Image.fromarray(rgb).resize((shape.edge, shape.edge), Image.Resampling.BICUBIC)),
+                *(rgb[row:row + shape.edge, column:column + shape.edge] for row in range(0, height, shape.edge)
+                  for column in range(0, width, shape.edge))]
+
+    @staticmethod
+    def inputs_of(shape, pictures):
+        """Patches of all slices side by side: [1, 3, side, patches * side]."""
+        parts, sizes = [], []
+        for rgb in (part for picture in pictures for part in MiniCpm.slices(shape, picture)):
+            x, side = normed(shape, rgb), shape.patch
+            rows, columns = x.shape[1] // side, x.shape[2] // side
+            parts.append(x.reshape(3, rows, side, columns, side).permute(0, 2, 1, 3, 4).reshape(3, side, -1))
+            sizes.append([rows, columns])
+        return {"pixel_values": torch.cat(parts, dim=-1)[None], "target_sizes": torch.tensor(sizes, dtype=torch.int32)}
+
+    def vectors(self, rgb):
+        x, side = normed(self.shape, rgb), self.shape.patch
+        rows, columns = x.shape[1] // side, x.shape[2] // side
+        patches = x.reshape(3, rows, side, columns, side).permute(0, 2, 1, 3, 4).reshape(1, 3, side, -1)
+        sizes = torch.tensor([[rows, columns]], dtype=torch.int32)
+        out = self.model(patches, target_sizes=sizes, use_vit_merger=self.joins).last_hidden_state
+        return self.merger(out, sizes // 2 if self.joins else sizes)[0][:, None]
+
+
+class MuseGlimmer:
+    """The original of muse-glimmer, with its adapter and projection, without the norm that the text model has."""
+
+    def __init__(self, shape):
+        self.shape = shape
+        config = transformers.MuseGlimmerConfig(
+            vision_config=tiny_tower.vision_settings(shape),
+            text_config={"hidden_size": shape.text, "num_attention_heads": 2},
+            **tiny_tower.family_of(shape).whole_settings(shape))
+        config.vision_config._attn_implementation = "eager"
+        self.model = loaded(modeling_muse_glimmer.MuseGlimmerVisionModel(config.vision_config),
+                            tiny_tower.original_tensors(shape))
+        self.adapter = loaded(modeling_muse_glimmer.MuseGlimmerVisionAdapter(config),
+                              beside_encoder(shape, "model.vision_adapter."))
+        self.projection = torch.from_numpy(tiny_tower.tensors(shape)["mm.2.weight"])
+
+    @staticmethod
+    def inputs_of(shape, pictures):
+        parts, grids = [], []
+        for rgb in pictures:
+            x, side = normed(shape, rgb), shape.patch
+            rows, columns = x.shape[1] // side, x.shape[2] // side
+            x = x.reshape(3, rows, side, columns, side).permute(1, 3, 0, 2, 4).reshape(rows * columns, -1)
+            parts.append(torch.cat([x, x], dim=1))
+            grids.append([1, rows, columns])
+        return {"pixel_values": torch.cat(parts), "image_grid_thw": torch.tensor(grids)}
+
+    def vectors(self, rgb):
+        inputs = self.inputs_of(self.shape, [rgb])
+        out = self.model(inputs["pixel_values"], inputs["image_grid_thw"]).last_hidden_state
+        return (self.adapter(out) @ self.projection.T)[:, None]
+
+
+FAMILIES = {"qwen3vl_merger": Qwen, "gemma3": Gemma3, "gemma4v": Gemma4, "idefics3": SmolVlm, "lfm2": Lfm2, "pixtral": Pixtral,
+            "qwen2vl_merger": Qwen2, "qwen2.5vl_merger": Qwen2, "minicpmv4_6": MiniCpm, "muse-glimmer": MuseGlimmer}
 
 
 def make_original(shape):

@@ -39,7 +39,9 @@ from gguf_file import GgufFile
 PICTURE_MARKS = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
 OWN_PICTURE_MARKS = {
     "gemma3": ["<start_of_image>", "<image_soft_token>", "<end_of_image>"],
-    "gemma4": ["<|image>", "<|image|>", "<image|>"], "mistral3": ["[IMG]", "[IMG_BREAK]", "[IMG_END]"],
+    "gemma4": ["<|image>", "<|image|>", "<image|>"], "muse-glimmer": ["<|image_start|>", "<|patch|>", "<|image_end|>"],
+    "tiny-minicpmv": ["<|image_pad|>", "<|video_pad|>", "<image_id>", "</image_id>", "<image>", "</image>", "<slice>",
+                      "</slice>"], "mistral3": ["[IMG]", "[IMG_BREAK]", "[IMG_END]"],
     "llama": ["<image>", "<fake_token_around_image>", "<global-img>",
               *(f"<row_{row}_col_{column}>" for row in (1, 2) for column in (1, 2))],
     "lfm2": ["<image>", "<|image_start|>", "<|image_end|>", "<|img_thumbnail|>",
@@ -117,6 +119,7 @@ SHAPES = {
     "tiny-qwen3moe": Shape("qwen3moe", 2, 256, 4, 2, 128, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-mixtral": Shape("llama", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 6, 2),
     "tiny-qwen35": Shape("qwen35", 4, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
+    "tiny-minicpmv": Shape("qwen35", 4, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
     "tiny-qwen35moe": Shape("qwen35moe", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
     "tiny-qwen3next": Shape("qwen3next", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
     "tiny-qwen3next-early": Shape("qwen3next", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
@@ -258,6 +261,7 @@ RECURRENCES = {
     "tiny-qwen3next": Recurrence(2, 4, 64, 64),
     "tiny-qwen3next-early": Recurrence(2, 4, 64, 64, is_early=True),
     "tiny-qwen35": Recurrence(2, 4, 64, 64),
+    "tiny-minicpmv": Recurrence(2, 4, 64, 64),
     "tiny-qwen35moe": Recurrence(2, 4, 64, 64),
     "qwen3-coder-next": Recurrence(16, 32, 128, 128),
     "qwen3.5-0.8b": Recurrence(16, 16, 128, 128),
@@ -451,16 +455,16 @@ def first_words(entries, count):
         yield name, value, value_type
 
 
-def with_marks(entries, arch):
+def with_marks(entries, shape):
     """A vocabulary with the control tokens that stand for pictures behind its own."""
-    marks = OWN_PICTURE_MARKS.get(arch, PICTURE_MARKS)
+    marks = OWN_PICTURE_MARKS.get(shape, OWN_PICTURE_MARKS.get(SHAPES[shape].arch, PICTURE_MARKS))
     more = {"tokenizer.ggml.tokens": marks, "tokenizer.ggml.token_type": len(marks) * [gguf.TokenType.CONTROL]}
     for name, value, value_type in entries:
         yield name, [*value, *more[name]] if name in more else value, value_type
 
 
 def add_vocabulary(writer, path, count=None, sees=None):
-    """Copies the vocabulary of another file, or its first words, with the marks of pictures of the architecture `sees`;
+    """Copies the vocabulary of another file, or its first words, with the marks of pictures of the shape `sees`;
     returns the number of tokens."""
     num_tokens = 0
     entries = read_vocabulary(path)
@@ -937,7 +941,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     if head and dims.arch not in HYBRIDS:
         raise ValueError(f"a draft head belongs to {' and '.join(HYBRIDS)}, not to {dims.arch}")
     writer = gguf.GGUFWriter(out, dims.arch)
-    num_tokens = add_vocabulary(writer, vocab_from, words, dims.arch if sees else None)
+    num_tokens = add_vocabulary(writer, vocab_from, words, shape if sees else None)
     recurrence = RECURRENCES.get(shape)
     stretched = yarn and dims.arch not in ("mistral3", "gpt-oss", "olmo2", "mellum")
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim

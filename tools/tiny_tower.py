@@ -18,8 +18,11 @@ import tiny_tower_gemma
 import tiny_tower_gemma3
 import tiny_tower_idefics
 import tiny_tower_lfm
+import tiny_tower_minicpm
+import tiny_tower_muse
 import tiny_tower_pixtral
 import tiny_tower_qwen
+import tiny_tower_qwen2
 from made_numbers import hashes
 
 
@@ -36,9 +39,10 @@ class Shape(NamedTuple):
     family: str = "qwen3vl_merger"
     clamps: bool = False  # products have bounds (gemma4v)
     standardizes: bool = False  # pooled rows are moved and scaled (gemma4v)
-    edge: int = 0  # the longest side of a picture in pixels (idefics3, pixtral)
-    hidden: int = 0  # the width between the projector's products (lfm2)
+    edge: int = 0  # the longest side of a picture in pixels (idefics3, pixtral), or a slice's (minicpmv4_6)
+    hidden: int = 0  # the width between the projector's products (lfm2, muse-glimmer)
     norms_joined: bool = False  # the projector's input is normed (lfm2)
+    join: int = 0  # the layer behind which rows are joined (minicpmv4_6)
 
 
 SHAPES = {
@@ -52,6 +56,11 @@ SHAPES = {
     "lfm2": Shape(2, 72, 2, 100, 4, 2, 5, 40, family="lfm2", hidden=56, norms_joined=True),
     "pixtral": Shape(2, 64, 4, 96, 16, 1, 0, 32, family="pixtral", edge=1024),
     "mistral3": Shape(2, 72, 2, 100, 4, 2, 0, 40, family="pixtral", edge=200),
+    "qwen2vl": Shape(2, 72, 2, 288, 4, 2, 0, 40, family="qwen2vl_merger"),
+    "qwen2.5vl": Shape(3, 72, 2, 100, 14, 2, 0, 40, family="qwen2.5vl_merger"),
+    "minicpmv": Shape(3, 72, 2, 100, 4, 4, 5, 40, family="minicpmv4_6", edge=32, join=1),
+    "minicpmv-4x": Shape(1, 64, 4, 96, 4, 2, 5, 32, family="minicpmv4_6", edge=32),
+    "muse-glimmer": Shape(5, 72, 2, 100, 4, 2, 8, 40, family="muse-glimmer", hidden=56),
 }
 # Those that a tiny text model of synth_model.py sees by, which is as wide.
 SEEING = {
@@ -63,11 +72,15 @@ SEEING = {
     "tiny-llama": Shape(2, 64, 4, 96, 16, 2, 4, 256, family="idefics3", edge=128),
     "tiny-lfm2": Shape(2, 64, 4, 96, 16, 2, 16, 256, family="lfm2", hidden=96),
     "tiny-mistral3": Shape(2, 64, 4, 96, 14, 2, 0, 256, family="pixtral", edge=280),
+    "tiny-qwen2vl": Shape(2, 64, 4, 96, 14, 2, 0, 256, family="qwen2.5vl_merger"),
+    "tiny-minicpmv": Shape(2, 64, 4, 96, 14, 4, 6, 256, family="minicpmv4_6", edge=112),
+    "tiny-muse-glimmer": Shape(2, 64, 4, 96, 14, 2, 4, 256, family="muse-glimmer", hidden=48),
     "qwen3vl-0.6b": Shape(24, 1024, 16, 4096, 16, 2, 48, 1024, (5, 11, 17)),  # for bench/pictures.py
     "qwen3vl-0.6b-768": Shape(12, 768, 12, 3072, 16, 2, 48, 1024, (3, 5, 8)),
 }
 FAMILIES = {"qwen3vl_merger": tiny_tower_qwen, "gemma3": tiny_tower_gemma3, "gemma4v": tiny_tower_gemma, "idefics3": tiny_tower_idefics,
-            "lfm2": tiny_tower_lfm, "pixtral": tiny_tower_pixtral}
+            "lfm2": tiny_tower_lfm, "pixtral": tiny_tower_pixtral, "qwen2vl_merger": tiny_tower_qwen2,
+            "qwen2.5vl_merger": tiny_tower_qwen2, "minicpmv4_6": tiny_tower_minicpm, "muse-glimmer": tiny_tower_muse}
 
 
 def grids(shape):

@@ -33,7 +33,7 @@ std::pair<int, int> seen_by(const AttentionSequence& sequence, int position, con
     const int end = reach.joins ? std::max(position + 1, sequence.sight_end) : position + 1;
     return {reach.first_seen(position), end};
   }
-  if (reach.window == 0) return {0, sequence.num_tokens};
+  if (reach.window == 0) return {sequence.first_token, sequence.num_tokens};
   const int side = reach.window / 2;
   return {std::max(0, position - side), std::min(sequence.num_tokens, position + side + 1)};
 }

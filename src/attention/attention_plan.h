@@ -56,9 +56,9 @@ struct AttentionSequence {
   const float* q;                        // scaled already
   float* out;
   int first_position, num_rows;
-  int num_tokens = 0;  // of the sequence, which rows that are not causal may see
-  int sight_end =
-      0;  // the end of sight of all these rows, behind the last of them; 0: each sees up to its own position
+  int num_tokens = 0;   // of the sequence, which rows that are not causal may see
+  int first_token = 0;  // the first of those
+  int sight_end = 0;    // the end of sight of all these rows, after the last of them; 0: each sees up to its position
 };
 
 class AttentionPlan {

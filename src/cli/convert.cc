@@ -7,6 +7,8 @@
 #include "cli/options/find_model.h"
 #include "cli/options/options.h"
 #include "cli/write_model.h"
+#include "convert/break_row.h"
+#include "convert/gguf_words.h"
 #include "source/open_model.h"
 
 namespace octavo::cli {
@@ -34,7 +36,11 @@ Result<void> take_words(const std::vector<std::string>& words, ConvertOptions& o
 /// Whether encoders are published in the types of this mix.
 bool suits_encoder(const TypeMix& mix) { return !is_quantized(mix.base) || mix.base == DType::kQ8_0; }
 
-Result<int> write_encoder(const ModelSource& encoder, const ConvertOptions& options, const Context& context) {
+Result<int> write_encoder(const ModelSource& own, const ModelSource& model, const ConvertOptions& options,
+                          const Context& context) {
+  OCTAVO_TRY(const GgufWords words, GgufWords::of(model));
+  OCTAVO_TRY(const auto joined, with_break_row(own, model, words.source()));
+  const ModelSource& encoder = joined ? *joined : own;
   const bool is_given = options.mix && (options.encoder_alone || suits_encoder(*options.mix));
   const std::optional<TypeMix> mix = is_given ? options.mix : float_mix_of(encoder);
   if (!mix) return fail("{}: its encoder of pictures has no weights", encoder.name());
@@ -66,7 +72,8 @@ Result<int> convert(const ConvertOptions& options, const Context& context) {
   if (options.encoder_alone) {
     OCTAVO_TRY(const std::filesystem::path path, resolve_model(options.write.in, context));
     OCTAVO_TRY(const auto encoder, open_encoder(path));
-    return write_encoder(*encoder, options, context);
+    OCTAVO_TRY(const auto model, open_model(path));
+    return write_encoder(*encoder, *model, options, context);
   }
   OCTAVO_TRY(const auto source, open_input(options.write, context));
   OCTAVO_TRY(const auto encoder, encoder_beside(options, *source, context));
@@ -75,7 +82,7 @@ Result<int> convert(const ConvertOptions& options, const Context& context) {
   QuantizeOptions request;
   request.types = {.mix = *mix, .keep_quantized = true};  // for the experts of gpt-oss
   OCTAVO_TRY(const int status, write_model(*source, options.write, std::move(request), context));
-  return encoder && status == 0 ? write_encoder(*encoder, options, context) : status;
+  return encoder && status == 0 ? write_encoder(*encoder, *source, options, context) : status;
 }
 
 }  // namespace

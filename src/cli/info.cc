@@ -401,11 +401,13 @@ boost::json::object to_json(const InfoReport& report) {
   return out;
 }
 
-/// The encoder of pictures that was named, or that the model has; null: none. Error: that of a named one.
+/// The encoder of pictures that was named, or that the model has; null: none. Of others found beside it, lines say why
+/// they are none. Error: that of a named one.
 Result<std::unique_ptr<const ModelSource>> encoder_of(const InfoCommandOptions& options,
-                                                      const std::filesystem::path& path, const ModelSource& model) {
+                                                      const std::filesystem::path& path, const ModelSource& model,
+                                                      std::ostream& err) {
   if (!options.mmproj.empty()) return open_encoder(options.mmproj);
-  return find_encoder(path, model);
+  return find_encoder(path, model, err);
 }
 
 Result<int> info(const InfoCommandOptions& options, Context& context) {
@@ -421,7 +423,7 @@ Result<int> info(const InfoCommandOptions& options, Context& context) {
     OCTAVO_TRY(const Tokenizer tokenizer, Tokenizer::load(*source, {}, &json));
     report.vocabulary = {.model = "tokenizer.json", .pretokenizer = {}, .num_tokens = to_size(tokenizer.vocab_size())};
   }
-  OCTAVO_TRY(const auto encoder, encoder_of(options, path, *source));
+  OCTAVO_TRY(const auto encoder, encoder_of(options, path, *source, context.err));
   if (options.json) {
     boost::json::object out = to_json(report);
     if (encoder) {

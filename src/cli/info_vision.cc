@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "base/text.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "cli/terminal/output.h"
@@ -152,11 +153,14 @@ boost::json::object to_json(const ModelSource& source, const VisionReport& repor
 
 }  // namespace
 
-std::unique_ptr<const ModelSource> find_encoder(const std::filesystem::path& path, const ModelSource& model) {
+std::unique_ptr<const ModelSource> find_encoder(const std::filesystem::path& path, const ModelSource& model,
+                                                std::ostream& err) {
   EngineOptions options;
   options.model_path = path;
-  std::optional<PictureFile> found = FoundPictures::find(options, model).file;
-  return found ? std::move(found->source) : nullptr;
+  FoundPictures found = FoundPictures::find(options, model);
+  for (const std::string& why : found.passed_over)
+    err << "octavo: an encoder of pictures was passed over: " << printable(why) << '\n';
+  return found.file ? std::move(found.file->source) : nullptr;
 }
 
 Result<void> print_vision_lines(const ModelSource& encoder, std::ostream& out) {

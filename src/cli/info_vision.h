@@ -12,8 +12,9 @@
 namespace octavo::cli {
 
 /// The encoder of pictures that a model of this path has beside it or in its folder, by the rules of an engine; null:
-/// there is none.
-std::unique_ptr<const ModelSource> find_encoder(const std::filesystem::path& path, const ModelSource& model);
+/// there is none. Lines on `err` say why others that were found are passed over.
+std::unique_ptr<const ModelSource> find_encoder(const std::filesystem::path& path, const ModelSource& model,
+                                                std::ostream& err);
 
 /// The facts about a model's encoder, as lines after the model's, or as members of the model's JSON object. Errors:
 /// those of print_vision_info().

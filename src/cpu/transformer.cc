@@ -198,8 +198,8 @@ void Transformer::embed_row(const Batch& batch, std::int64_t row, int worker) {
   } else {
     context_.scratch.decode_row(kernels, weights_.embedding, batch.tokens[to_size(row)], worker, x);
     if (config_.embedding_scale != 1) kernels.scale(x, config_.embedding_scale, config_.width);
-    if (config_.normalizes_embedding) stream_.norm_in_place({.weight = ones_.data()}, row);
   }
+  if (config_.normalizes_embedding) stream_.norm_in_place({.weight = ones_.data()}, row);
   const auto add = [&](const WeightMatrix& table, std::int32_t index) {
     float* own = position_rows_.data() + to_size(worker) * to_size(config_.width);
     context_.scratch.decode_row(kernels, table, index, worker, own);

@@ -28,19 +28,19 @@ class VisionEncoding {
   std::uint64_t total_work() const { return total_work_; }
 
  private:
-  enum class Part : std::uint8_t { kPatches, kKeys, kAttention, kFeedForward, kMerger };
-  /// One part over all rows of patches, or of tokens.
+  enum class Part : std::uint8_t { kPatches, kKeys, kAttention, kFeedForward, kRowJoin, kMerger };
+  /// One part over all rows of patches, or of joined ones, or of tokens.
   struct Task {
     Part part;
     int index;               // the number of the layer, or of the merger's vector
     std::uint64_t row_work;  // the multiply-adds of a row
+    std::int64_t num_rows;
   };
 
-  void add_task(Part part, int index, std::uint64_t row_work);
+  void add_task(Part part, int index, std::uint64_t row_work, std::int64_t num_rows);
+  /// Adds a layer's keys and attention; each of `num_rows` rows sees so many.
+  void add_attention(int layer, std::int64_t num_rows, std::int64_t seen);
   void run(const Task& task, VisionRowRange range);
-  std::int64_t num_rows(const Task& task) const {
-    return task.part == Part::kMerger ? rows_.num_tokens() : rows_.num_patches();
-  }
 
   const VisionConfig& config_;
   VisionParts& parts_;

@@ -25,14 +25,15 @@ int hidden_width(const VisionConfig& config) {
 }  // namespace
 
 int VisionMerger::most_tokens(const VisionConfig& config) {
-  return std::max(kMostPatches / config.token_patches(), kLeastTokens);
+  return std::max(kMostPatches / config.token_rows(), kLeastTokens);
 }
 
 std::uint64_t VisionMerger::token_work(const VisionConfig& config) {
   const std::int64_t projected = config.projected_width(), hidden = hidden_width(config);
   const std::uint64_t reduce = config.merger.reduce.empty() ? 0 : products_of(config.width, config.merged_width());
   if (hidden == 0) return reduce + products_of(config.text_width, projected);
-  return reduce + products_of(hidden, projected) + products_of(config.text_width, hidden);
+  const std::uint64_t between = config.merger.between.empty() ? 0 : products_of(hidden, hidden);
+  return reduce + products_of(hidden, projected) + between + products_of(config.text_width, hidden);
 }
 
 VisionMerger::VisionMerger(const VisionConfig& config, const VisionWeights& weights, const KernelTable& kernels,
@@ -45,13 +46,16 @@ VisionMerger::VisionMerger(const VisionConfig& config, const VisionWeights& weig
       joined_(context_.make_rows(config.merger.reduce.empty() ? 0 : config.merged_width())),
       patch_(to_size(pool.num_threads()) * to_size(config.width)),
       ones_(to_size(config.merged_width())),
-      vectors_(context_.make_rows(config.text_width)) {
+      vectors_(context_.make_rows(config.text_width)),
+      between_(context_.make_rows(config.merger.between.empty() ? 0 : config.merger.hidden_width)),
+      between_stream_(context_, config.merger.between.empty() ? 1 : config.merger.hidden_width,
+                      config.merger.between.empty() ? 1 : config.merger.hidden_width, norms_of(config)) {
   std::ranges::fill(ones_.span(), 1.0F);
 }
 
 std::uint64_t VisionMerger::scratch_bytes() const {
   return stream_.size_bytes() + ffn_.size_bytes() + joined_.size_bytes() + patch_.size_bytes() + ones_.size_bytes() +
-         vectors_.size_bytes();
+         vectors_.size_bytes() + between_.size_bytes() + between_stream_.size_bytes();
 }
 
 void VisionMerger::norm(const float* x, const Weights& w, std::int64_t size, float* out) const {
@@ -60,7 +64,7 @@ void VisionMerger::norm(const float* x, const Weights& w, std::int64_t size, flo
 }
 
 void VisionMerger::join_mean(VisionRows& rows, std::int64_t token, int worker, float* mean) {
-  const std::int64_t count = config_.token_patches(), width = config_.width;
+  const std::int64_t count = config_.token_rows(), width = config_.width;
   float* const normed = patch_.data() + worker * width;
   for (std::int64_t patch = 0; patch < count; ++patch) {
     const float* x = rows.x(token * count + patch);
@@ -76,7 +80,7 @@ void VisionMerger::join_mean(VisionRows& rows, std::int64_t token, int worker, f
 
 void VisionMerger::join(VisionRows& rows, std::int64_t token, int worker, float* joined) {
   if (config_.takes_mean()) return join_mean(rows, token, worker, joined);
-  const std::int64_t count = config_.token_patches(), width = config_.width;
+  const std::int64_t count = config_.token_rows(), width = config_.width;
   const bool by_element = config_.merger.join == PatchJoin::kChannels;
   for (std::int64_t i = 0; i < count; ++i) {
     const float* const x = rows.x(token * count + i);
@@ -113,7 +117,7 @@ void VisionMerger::join_tokens(VisionRows& rows, int vector, VisionRowRange toke
     float* const to = joined + row * merged;
     const std::int64_t token = tokens.first + row;
     if (vector != 0) {
-      norm(rows.x(token * config_.token_patches()), w, merged, to);
+      norm(rows.x(token * config_.token_rows()), w, merged, to);
     } else {
       join(rows, token, worker, to);
       finish_joined(to);
@@ -128,20 +132,33 @@ void VisionMerger::join_tokens(VisionRows& rows, int vector, VisionRowRange toke
   stream_.quantize_rows(forms, stream_.h(), config_.projected_width(), tokens.count);
 }
 
+void VisionMerger::finish_between(int count) {
+  const WeightMatrix& down = weights_.merger.down;
+  context_.for_rows_apart(count, [&](std::int64_t row, int) {
+    float* const x = between_.data() + row * down.cols;
+    context_.kernels.gelu_erf_mul(x, nullptr, down.cols, x);
+  });
+  between_stream_.quantize_rows(down.forms(), between_.data(), down.cols, count);
+  const Product product{&down, vectors_.data()};
+  context_.multiply({&product, 1}, between_stream_.quantized(between_.data(), down.cols), count);
+}
+
 void VisionMerger::merge(VisionRows& rows, int vector, VisionRowRange tokens, std::span<float> out) {
   const Weights& w = vector == 0 ? weights_.merger : weights_.deepstack[to_size(vector - 1)];
   join_tokens(rows, vector, tokens);
   if (is_present(w.up)) {
     const DenseFfnSpec spec{.width = static_cast<int>(w.up.rows), .activation = Activation::kGelu, .is_gated = false};
-    const DenseFfnWeights weights{.gate = w.up, .up = {}, .down = w.down, .gate_bias = w.up_bias};
-    ffn_.compute(spec, weights, tokens.count, vectors_.data());
+    const bool is_last = !is_present(w.between);
+    const DenseFfnWeights weights{.gate = w.up, .up = {}, .down = is_last ? w.down : w.between, .gate_bias = w.up_bias};
+    ffn_.compute(spec, weights, tokens.count, is_last ? vectors_.data() : between_.data());
+    if (!is_last) finish_between(tokens.count);
   } else {
     const Product product{&w.down, vectors_.data()};
     context_.multiply({&product, 1}, stream_.input(), tokens.count);
   }
   const std::int64_t width = config_.text_width;
   context_.for_rows_apart(tokens.count, [&](std::int64_t row, int) {
-    float* const to = out.data() + (tokens.first + row) * config_.token_floats() + vector * width;
+    float* const to = out.data() + rows.place_of_token(tokens.first + row) * config_.token_floats() + vector * width;
     std::copy_n(vectors_.data() + row * width, width, to);
     if (w.down_bias != nullptr) context_.kernels.add(to, w.down_bias, width);
   });

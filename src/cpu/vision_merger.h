@@ -43,6 +43,8 @@ class VisionMerger {
   void join_mean(VisionRows& rows, std::int64_t token, int worker, float* mean);
   /// Norms a joined row, or moves and scales it, in place.
   void finish_joined(float* joined) const;
+  /// Makes vectors of the results of the product between the first and the last one.
+  void finish_between(int count);
   /// Joins and norms the tokens of a piece as the input of the first product.
   void join_tokens(VisionRows& rows, int vector, VisionRowRange tokens);
 
@@ -55,6 +57,9 @@ class VisionMerger {
   AlignedBuffer<float> patch_;    // [threads, width] one normed patch, where elements are joined
   AlignedBuffer<float> ones_;     // [merged width] the weights of a norm that has none
   AlignedBuffer<float> vectors_;  // [tokens, text_width]
+  // Empty where there is no product between the first and the last one.
+  AlignedBuffer<float> between_;  // [tokens, hidden width]
+  ResidualStream between_stream_;
 };
 
 }  // namespace octavo

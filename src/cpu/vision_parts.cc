@@ -21,7 +21,12 @@ NormOptions norms_of(const VisionConfig& config) {
 /// The most columns that a product of the layers reads in int8.
 int most_columns(const VisionConfig& config) {
   const int of_layers = std::max(config.width, config.attention().result_width());
-  return config.clamps ? std::max(of_layers, widest_dense(config.layers)) : of_layers;
+  return config.clamps || config.quick_gelu ? std::max(of_layers, widest_dense(config.layers)) : of_layers;
+}
+
+/// The width of the rows between the products of a feed-forward that is computed in steps; 0: of none.
+int width_in_steps(const VisionConfig& config) {
+  return config.clamps || config.quick_gelu ? widest_dense(config.layers) : 0;
 }
 
 /// Bounds numbers; one that is none stays so.
@@ -41,13 +46,14 @@ VisionParts::VisionParts(const VisionConfig& config, const VisionWeights& weight
       attention_(config.attention()),
       context_{.kernels = kernels, .pool = pool, .scratch = {}, .max_rows = kMostRows, .math = math},
       stream_(context_, config.width, most_columns(config), norms_of(config)),
-      ffn_(config.clamps ? 1 : widest_dense(config.layers), context_, stream_),
+      ffn_(width_in_steps(config) > 0 ? 1 : widest_dense(config.layers), context_, stream_),
       plan_({.num_heads = attention_.num_heads,
              .num_kv_heads = attention_.num_kv_heads,
              .k_dim = attention_.head_dim,
              .v_dim = attention_.v_dim(),
              .max_rows = kMostRows},
             pool.num_threads()),
+      row_join_(config, weights, kernels, math, pool),
       merger_(config, weights, kernels, math, pool),
       patches_(context_.make_rows(config.patch_width())),
       q_(context_.make_rows(attention_.q_width())),
@@ -57,9 +63,10 @@ VisionParts::VisionParts(const VisionConfig& config, const VisionWeights& weight
       angles_(to_size(pool.num_threads()) * to_size(attention_.head_dim)),
       ones_(to_size(attention_.v_dim())),
       clamped_(context_.make_rows(config.clamps ? most_columns(config) : 0)),
-      gate_(context_.make_rows(config.clamps ? widest_dense(config.layers) : 0)),
-      up_(context_.make_rows(config.clamps ? widest_dense(config.layers) : 0)) {
+      gate_(context_.make_rows(width_in_steps(config))),
+      up_(context_.make_rows(width_in_steps(config))) {
   std::ranges::fill(ones_.span(), 1.0F);
+  sequences_.reserve(kMostRows);
   for (std::size_t channel = 0; channel < pixels_.size(); ++channel)
     for (std::size_t value = 0; value < pixels_[channel].size(); ++value)
       pixels_[channel][value] =
@@ -67,9 +74,10 @@ VisionParts::VisionParts(const VisionConfig& config, const VisionWeights& weight
 }
 
 std::uint64_t VisionParts::scratch_bytes() const {
-  return stream_.size_bytes() + ffn_.size_bytes() + plan_.scratch_bytes() + merger_.scratch_bytes() +
-         patches_.size_bytes() + q_.size_bytes() + attended_.size_bytes() + k_.size_bytes() + v_.size_bytes() +
-         angles_.size_bytes() + ones_.size_bytes() + clamped_.size_bytes() + gate_.size_bytes() + up_.size_bytes();
+  return stream_.size_bytes() + ffn_.size_bytes() + plan_.scratch_bytes() + row_join_.scratch_bytes() +
+         merger_.scratch_bytes() + patches_.size_bytes() + q_.size_bytes() + attended_.size_bytes() + k_.size_bytes() +
+         v_.size_bytes() + angles_.size_bytes() + ones_.size_bytes() + clamped_.size_bytes() + gate_.size_bytes() +
+         up_.size_bytes();
 }
 
 void VisionParts::embed(VisionRows& rows, VisionRowRange range) {
@@ -84,8 +92,13 @@ void VisionParts::embed(VisionRows& rows, VisionRowRange range) {
     std::copy_n(stream_.h() + row * width, width, x);
     if (weights_.patch_bias != nullptr) context_.kernels.add(x, weights_.patch_bias, width);
     if (weights_.positions != nullptr) add_place(rows, range.first + row, x);
-    if (weights_.embedding_norm != nullptr)
+    if (weights_.embedding_norm == nullptr) return;
+    if (config_.norm == NormKind::kRms) {
       context_.kernels.rms_norm(x, weights_.embedding_norm, width, config_.norm_epsilon, x);
+    } else {
+      context_.kernels.layer_norm(x, weights_.embedding_norm, weights_.embedding_norm_bias, width, config_.norm_epsilon,
+                                  x);
+    }
   });
 }
 
@@ -105,7 +118,12 @@ void VisionParts::gather_patch(const VisionRows& rows, std::int64_t patch, float
 }
 
 void VisionParts::add_spread_place(const VisionRows& rows, PatchPlace place, float* x) const {
-  const std::span<const float> of_rows = rows.row_shares(place.row), of_columns = rows.column_shares(place.column);
+  std::span<const float> of_rows = rows.row_shares(place.row), of_columns = rows.column_shares(place.column);
+  if (config_.places == LearnedPlaces::kSampled) {
+    const int number = place.row * rows.columns() + place.column;
+    of_rows = rows.column_shares(number / rows.rows());
+    of_columns = rows.row_shares(number % rows.rows());
+  }
   const float* at = weights_.positions;
   for (const float of_row : of_rows)
     for (const float of_column : of_columns) {
@@ -117,7 +135,8 @@ void VisionParts::add_spread_place(const VisionRows& rows, PatchPlace place, flo
 
 void VisionParts::add_place(const VisionRows& rows, std::int64_t patch, float* x) const {
   const PatchPlace place = rows.place_of(patch);
-  if (config_.places == LearnedPlaces::kSpread) return add_spread_place(rows, place, x);
+  if (config_.places == LearnedPlaces::kSpread || config_.places == LearnedPlaces::kSampled)
+    return add_spread_place(rows, place, x);
   const VisionRows::Tap &row = rows.row_tap(place.row), &column = rows.column_tap(place.column);
   const auto at = [&](int grid_row, int grid_column) {
     return weights_.positions + (std::int64_t{grid_row} * config_.grid_side + grid_column) * config_.width;
@@ -167,9 +186,8 @@ void VisionParts::multiply_clamped(const WeightMatrix& w, const ClampTensors<Cpu
       rows, [&](std::int64_t row, int) { clamp_all(out + row * w.rows, w.rows, clamp.output_min, clamp.output_max); });
 }
 
-void VisionParts::multiply_input(std::span<const Product> products,
-                                 std::span<const ClampTensors<CpuForm>* const> clamps, int rows) {
-  if (!config_.clamps) return context_.multiply(products, stream_.input(), rows);
+void VisionParts::multiply_clamped_input(std::span<const Product> products,
+                                         std::span<const ClampTensors<CpuForm>* const> clamps, int rows) {
   for (std::size_t i = 0; i < products.size(); ++i)
     multiply_clamped(*products[i].weight, *clamps[i], stream_.h(), rows, products[i].y);
 }
@@ -184,7 +202,7 @@ float* VisionParts::angles_of(const VisionRows& rows, std::int64_t patch, int wo
   const std::size_t row_end = to_size(place.row) + 1, column_end = to_size(place.column) + 1;
   std::array parts = {take(of_rows.cosines(row_end), place.row), take(of_columns.cosines(column_end), place.column),
                       take(of_rows.sines(row_end), place.row), take(of_columns.sines(column_end), place.column)};
-  if (config_.turns == PatchTurns::kHalfHeads) {  // columns come first
+  if (config_.turns == PatchTurns::kHalfHeads || config_.turns == PatchTurns::kHalves) {  // columns come first
     std::swap(parts[0], parts[1]);
     std::swap(parts[2], parts[3]);
   }
@@ -199,6 +217,7 @@ void VisionParts::rotate(const float* angles, float* head) const {
   switch (config_.turns) {
     case PatchTurns::kNone: return;
     case PatchTurns::kWholeHeads: return context_.kernels.rope_halves(head, angles, sines, attention_.head_dim);
+    case PatchTurns::kHalves:
     case PatchTurns::kNeighbours: return context_.kernels.rope_neighbours(head, angles, sines, attention_.head_dim);
     case PatchTurns::kHalfHeads: break;
   }
@@ -214,12 +233,33 @@ void VisionParts::finish_heads(const float* norm, const float* angles, int num_h
   }
 }
 
-void VisionParts::write_keys(VisionRows& rows, int layer, VisionRowRange range) {
+VisionParts::AttentionPart VisionParts::attention_part(int layer) const {
+  if (layer == kRowJoin) {
+    const RowJoinTensors<CpuForm>& w = weights_.row_join;
+    return {.weights = w.attention,
+            .norm = w.mixer_norm,
+            .norm_bias = w.mixer_norm_bias,
+            .post_norm = nullptr,
+            .clamps = nullptr};
+  }
   const VisionLayerTensors<CpuForm>& w = weights_.layers[to_size(layer)];
-  const AttentionWeights& a = w.attention;
-  norm_rows(rows, w.mixer_norm, w.mixer_norm_bias, a.k.forms() | a.v.forms(), range);
+  return {.weights = w.attention,
+          .norm = w.mixer_norm,
+          .norm_bias = w.mixer_norm_bias,
+          .post_norm = w.mixer_post_norm,
+          .clamps = &w.clamps};
+}
+
+void VisionParts::write_keys(VisionRows& rows, int layer, VisionRowRange range) {
+  const AttentionPart part = attention_part(layer);
+  const AttentionWeights& a = part.weights;
+  norm_rows(rows, part.norm, part.norm_bias, a.k.forms() | a.v.forms(), range);
   const std::array<Product, 2> products = {{{&a.k, k_.data()}, {&a.v, v_.data()}}};
-  multiply_input(products, std::array{&w.clamps.k, &w.clamps.v}, range.count);
+  if (config_.clamps) {
+    multiply_clamped_input(products, std::array{&part.clamps->k, &part.clamps->v}, range.count);
+  } else {
+    context_.multiply(products, stream_.input(), range.count);
+  }
   const int v_dim = attention_.v_dim();
   context_.for_rows_apart(range.count, [&](std::int64_t row, int worker) {
     const std::int64_t patch = range.first + row;
@@ -235,12 +275,40 @@ void VisionParts::write_keys(VisionRows& rows, int layer, VisionRowRange range) 
   });
 }
 
+void VisionParts::cut_by_sight(const VisionRows& rows, int layer, VisionRowRange range) {
+  sequences_.clear();
+  const std::int64_t end = range.first + range.count;
+  for (std::int64_t row = range.first, sight_end = 0; row < end; row = sight_end) {
+    std::int64_t sight_begin = 0;
+    sight_end = rows.num_rows();
+    if (layer == kRowJoin) {
+      sight_begin = row / RowJoinSpec::kRows * RowJoinSpec::kRows;
+      sight_end = sight_begin + RowJoinSpec::kRows;
+    } else if (config_.attends_in_windows(layer)) {
+      sight_begin = rows.window_begin(row);
+      sight_end = rows.window_end(row);
+    }
+    const std::int64_t at = row - range.first;
+    sequences_.push_back({.blocks = rows.blocks(),
+                          .q = q_.data() + at * attention_.q_width(),
+                          .out = attended_.data() + at * attention_.result_width(),
+                          .first_position = static_cast<int>(row),
+                          .num_rows = static_cast<int>(std::min(sight_end, end) - row),
+                          .num_tokens = static_cast<int>(sight_end),
+                          .first_token = static_cast<int>(sight_begin)});
+  }
+}
+
 void VisionParts::attend(VisionRows& rows, int layer, VisionRowRange range) {
-  const VisionLayerTensors<CpuForm>& w = weights_.layers[to_size(layer)];
-  const AttentionWeights& a = w.attention;
-  norm_rows(rows, w.mixer_norm, w.mixer_norm_bias, a.q.forms(), range);
+  const AttentionPart part = attention_part(layer);
+  const AttentionWeights& a = part.weights;
+  norm_rows(rows, part.norm, part.norm_bias, a.q.forms(), range);
   const Product queries{&a.q, q_.data()};
-  multiply_input({&queries, 1}, std::array{&w.clamps.q}, range.count);
+  if (config_.clamps) {
+    multiply_clamped_input({&queries, 1}, std::array{&part.clamps->q}, range.count);
+  } else {
+    context_.multiply({&queries, 1}, stream_.input(), range.count);
+  }
   const int width = attention_.q_width();
   context_.for_rows_apart(range.count, [&](std::int64_t row, int worker) {
     float* const q = q_.data() + row * width;
@@ -248,22 +316,17 @@ void VisionParts::attend(VisionRows& rows, int layer, VisionRowRange range) {
     finish_heads(a.q_norm, angles_of(rows, range.first + row, worker), attention_.num_heads, q);
     if (attention_.scale != 1) context_.kernels.scale(q, attention_.scale, width);
   });
-  const AttentionSequence sequence{.blocks = rows.blocks(),
-                                   .q = q_.data(),
-                                   .out = attended_.data(),
-                                   .first_position = static_cast<int>(range.first),
-                                   .num_rows = range.count,
-                                   .num_tokens = static_cast<int>(rows.num_patches())};
-  plan_.build({&sequence, 1}, {.is_causal = false}, kBlock);
+  cut_by_sight(rows, layer, range);
+  plan_.build(sequences_, {.is_causal = false}, kBlock);
   plan_.run(rows.kv(), context_.kernels.attention[kKvType], context_.kernels.merge_tiles, context_.pool);
   if (config_.clamps) {
-    multiply_clamped(a.o, w.clamps.o, attended_.data(), range.count, stream_.h());
+    multiply_clamped(a.o, part.clamps->o, attended_.data(), range.count, stream_.h());
   } else {
     stream_.quantize_rows(a.o.forms(), attended_.data(), attention_.result_width(), range.count);
     const Product output{&a.o, stream_.h()};
     context_.multiply({&output, 1}, stream_.quantized(attended_.data(), attention_.result_width()), range.count);
   }
-  add_results(rows, a.o_bias, w.mixer_post_norm, range);
+  add_results(rows, a.o_bias, part.post_norm, range);
 }
 
 void VisionParts::feed_forward(VisionRows& rows, int layer, VisionRowRange range) {
@@ -271,6 +334,8 @@ void VisionParts::feed_forward(VisionRows& rows, int layer, VisionRowRange range
   norm_rows(rows, w.ffn_norm, w.ffn_norm_bias, DenseFfn::forms(w.feed_forward), range);
   if (config_.clamps) {
     feed_forward_clamped(w, range.count);
+  } else if (config_.quick_gelu) {
+    feed_forward_quick(w.feed_forward, range.count);
   } else {
     const auto& spec = std::get<DenseFfnSpec>(config_.layers[to_size(layer)].feed_forward);
     ffn_.compute(spec, w.feed_forward, range.count, stream_.h());
@@ -290,6 +355,24 @@ void VisionParts::feed_forward_clamped(const VisionLayerTensors<CpuForm>& w, int
     activate(gate, up_.data() + row * width, width, gate);
   });
   multiply_clamped(f.down, w.clamps.down, gate_.data(), rows, stream_.h());
+}
+
+/// Computes a feed-forward for the stream's input, without the last bias.
+void VisionParts::feed_forward_quick(const DenseFfnWeights& w, int rows) {
+  constexpr float kSlope = 1.702F;
+  const Product up{&w.gate, gate_.data()};
+  context_.multiply({&up, 1}, stream_.input(), rows);
+  const std::int64_t width = w.gate.rows;
+  context_.for_rows_apart(rows, [&](std::int64_t row, int) {
+    float *const x = gate_.data() + row * width, *const slope = up_.data() + row * width;
+    if (w.gate_bias != nullptr) context_.kernels.add(x, w.gate_bias, width);
+    std::copy_n(x, width, slope);
+    context_.kernels.scale(slope, kSlope, width);
+    context_.kernels.sigmoid_mul(slope, x, width, x);
+  });
+  stream_.quantize_rows(w.down.forms(), gate_.data(), width, rows);
+  const Product down{&w.down, stream_.h()};
+  context_.multiply({&down, 1}, stream_.quantized(gate_.data(), width), rows);
 }
 
 }  // namespace octavo

@@ -15,6 +15,7 @@
 #include "cpu/dense_ffn.h"
 #include "cpu/residual_stream.h"
 #include "cpu/vision_merger.h"
+#include "cpu/vision_row_join.h"
 #include "cpu/vision_rows.h"
 #include "cpu/vision_weights.h"
 #include "model/vision_config.h"
@@ -25,6 +26,7 @@ class VisionParts {
  public:
   /// The most and the fewest rows of a piece. Pieces are multiples of the latter, so that row tiles are whole.
   static constexpr int kMostRows = 512, kLeastRows = 8;
+  static constexpr int kRowJoin = -1;  // in a layer's place: the attention in front of the joining of rows
   /// References must outlive it.
   VisionParts(const VisionConfig& config, const VisionWeights& weights, const KernelTable& kernels, Math math,
               ThreadPool& pool);
@@ -36,15 +38,26 @@ class VisionParts {
   void embed(VisionRows& rows, VisionRowRange range);
   /// Writes the keys and values of a layer.
   void write_keys(VisionRows& rows, int layer, VisionRowRange range);
-  /// Attends in a layer, over the keys and values of all rows.
+  /// Attends in a layer, over the keys and values of all rows, or of those of a window.
   void attend(VisionRows& rows, int layer, VisionRowRange range);
   void feed_forward(VisionRows& rows, int layer, VisionRowRange range);
+  /// VisionRowJoin::join().
+  void join_rows(VisionRows& rows, VisionRowRange joined) { row_join_.join(rows, joined); }
   /// VisionMerger::merge().
   void merge(VisionRows& rows, int vector, VisionRowRange tokens, std::span<float> out) {
     merger_.merge(rows, vector, tokens, out);
   }
 
  private:
+  /// What attention reads of a layer.
+  struct AttentionPart {
+    const AttentionWeights& weights;
+    const float *norm, *norm_bias, *post_norm;
+    const LayerClampTensors<CpuForm>* clamps;  // where products have bounds
+  };
+  AttentionPart attention_part(int layer) const;
+  /// Makes sequences of rows that see the same.
+  void cut_by_sight(const VisionRows& rows, int layer, VisionRowRange range);
   /// Norms rows of the picture as a part's input.
   void norm_rows(VisionRows& rows, const float* weight, const float* bias, RowForms forms, VisionRowRange range);
   /// Adds a part's results, with their bias or their norm, to the picture's rows.
@@ -52,9 +65,9 @@ class VisionParts {
   /// Multiplies rows with products that bound their inputs and outputs: each reads a copy of its own.
   void multiply_clamped(const WeightMatrix& w, const ClampTensors<CpuForm>& clamp, const float* x, int rows,
                         float* out);
-  /// Multiplies the stream's h, which is normed.
-  void multiply_input(std::span<const Product> products, std::span<const ClampTensors<CpuForm>* const> clamps,
-                      int rows);
+  /// The same of the stream's h, which is normed.
+  void multiply_clamped_input(std::span<const Product> products, std::span<const ClampTensors<CpuForm>* const> clamps,
+                              int rows);
   void gather_patch(const VisionRows& rows, std::int64_t patch, float* out) const;
   void add_place(const VisionRows& rows, std::int64_t patch, float* x) const;
   void add_spread_place(const VisionRows& rows, PatchPlace place, float* x) const;
@@ -64,6 +77,7 @@ class VisionParts {
   void finish_heads(const float* norm, const float* angles, int num_heads, float* heads) const;
   void rotate(const float* angles, float* head) const;
   void feed_forward_clamped(const VisionLayerTensors<CpuForm>& w, int rows);
+  void feed_forward_quick(const DenseFfnWeights& w, int rows);
 
   const VisionConfig& config_;
   const VisionWeights& weights_;
@@ -72,6 +86,8 @@ class VisionParts {
   ResidualStream stream_;           // [rows, width]
   DenseFfn ffn_;
   AttentionPlan plan_;
+  std::vector<AttentionSequence> sequences_;  // those of a piece
+  VisionRowJoin row_join_;
   VisionMerger merger_;
   std::array<std::array<float, 256>, 3> pixels_ = {};  // the numbers of all values of each channel
   AlignedBuffer<float> patches_;                       // [rows, patch_width]
@@ -81,7 +97,7 @@ class VisionParts {
   AlignedBuffer<float> ones_;                          // [head_dim] the weights of a norm that has none
   // Empty where products have no bounds.
   AlignedBuffer<float> clamped_;    // [rows, the most columns of a product]
-  AlignedBuffer<float> gate_, up_;  // [rows, feed-forward width]
+  AlignedBuffer<float> gate_, up_;  // [rows, feed-forward width] of those that are computed in steps
 };
 
 }  // namespace octavo

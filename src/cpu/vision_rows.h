@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -31,7 +32,8 @@ struct PatchPlace {
 };
 
 /// The rows kept of a picture while it is encoded. They are patches, token by token; the patches of a token are ordered
-/// row by row.
+/// row by row, or those that become one row behind each other. Tokens are ordered row by row, within windows where
+/// there are some.
 class VisionRows {
  public:
   static constexpr int kBlock = kTileTokens;  // the patches in a block of keys and values
@@ -43,9 +45,23 @@ class VisionRows {
   static std::uint64_t bytes(const VisionConfig& config, int rows, int columns);
 
   const Picture& picture() const { return picture_; }
+  int rows() const { return rows_; }  // of patches
+  int columns() const { return columns_; }
   std::int64_t num_patches() const { return std::int64_t{rows_} * columns_; }
   std::int64_t num_tokens() const { return num_patches() / config_.token_patches(); }
   PatchPlace place_of(std::int64_t patch) const;
+  /// The number of a token in the picture, row by row.
+  std::int64_t place_of_token(std::int64_t token) const { return order_.empty() ? token : order_[to_size(token)]; }
+  /// The rows that are left: patches, until they are joined.
+  std::int64_t num_rows() const { return num_rows_; }
+  void set_num_rows(std::int64_t count) { num_rows_ = count; }
+  /// The end of the window in which a patch lies, and so the begin of the next; where there are windows.
+  std::int64_t window_end(std::int64_t patch) const { return *std::ranges::upper_bound(window_ends_, patch); }
+  /// The first patch of the window in which a patch lies.
+  std::int64_t window_begin(std::int64_t patch) const {
+    const auto at = std::ranges::upper_bound(window_ends_, patch);
+    return at == window_ends_.begin() ? 0 : *std::prev(at);
+  }
   float* x(std::int64_t patch) { return x_.data() + patch * config_.width; }
 
   /// The keys and values of the current layer.
@@ -69,13 +85,16 @@ class VisionRows {
   std::span<const float> column_shares(int column) const { return shares(column_shares_, column); }
 
  private:
+  /// Orders the tokens by windows.
+  void order_by_windows();
   std::span<const float> shares(const std::vector<float>& all, int place) const {
     return std::span(all).subspan(to_size(place) * to_size(config_.grid_side), to_size(config_.grid_side));
   }
 
   const VisionConfig& config_;
   const Picture& picture_;
-  int rows_, columns_;      // in patches
+  int rows_, columns_;  // in patches
+  std::int64_t num_rows_;
   AlignedBuffer<float> x_;  // [patches, width]
   AlignedBuffer<std::uint8_t> kv_memory_;
   KvLayer kv_ = {};
@@ -83,6 +102,8 @@ class VisionRows {
   RopeTable row_angles_, column_angles_;
   std::vector<Tap> row_taps_, column_taps_;
   std::vector<float> row_shares_, column_shares_;  // [rows or columns, grid_side]
+  std::vector<std::int64_t> order_;                // [tokens] their places, where there are windows
+  std::vector<std::int64_t> window_ends_;          // in patches
 };
 
 }  // namespace octavo

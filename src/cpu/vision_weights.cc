@@ -94,7 +94,9 @@ Result<VisionWeights> VisionWeights::load(const ModelSource& source, const Visio
   weights.patch_bias = loaded.vector(list.tensors.patch_bias);
   weights.positions = loaded.vector(list.tensors.positions);
   weights.embedding_norm = loaded.vector(list.tensors.embedding_norm);
+  weights.embedding_norm_bias = loaded.vector(list.tensors.embedding_norm_bias);
   for (const auto& layer : list.tensors.layers) weights.layers.push_back(transform<CpuForm>(layer, loaded));
+  weights.row_join = transform<CpuForm>(list.tensors.row_join, loaded);
   for (const auto& merger : list.tensors.deepstack) weights.deepstack.push_back(transform<CpuForm>(merger, loaded));
   weights.merger = transform<CpuForm>(list.tensors.merger, loaded);
   if (down != nullptr) weights.merger.down = transposed;

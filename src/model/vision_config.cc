@@ -9,16 +9,15 @@
 #include "base/text.h"
 #include "kernels/kernels.h"
 #include "model/architectures/model_keys.h"
+#include "model/vision_readers.h"
 #include "source/shard_name.h"
 #include "source/vision_names.h"
 
 namespace octavo {
 namespace {
 
-// Bounds far above those of any encoder, which keep every product of sizes, and scratch for some rows, small.
-constexpr int kMostWidth = 1 << 15, kMostFfn = 1 << 17, kMostTextWidth = 1 << 18;
-constexpr int kMostPatchSide = 64, kMostMergeSide = 8, kMostImageSide = 1 << 16, kMostLayers = 1024;
-constexpr int kMostTileSide = 4096, kMostTiles = 10;  // tiles along a side
+constexpr int kMostWidth = 1 << 15, kMostTextWidth = 1 << 18, kMostMergeSide = 8;
+constexpr int kMostTiles = 10;  // along a side
 
 Result<std::array<float, 3>> read_channels(const ModelKeys& keys, std::string_view suffix, bool above_zero) {
   OCTAVO_TRY(const std::vector<float> numbers, keys.source().get_f32_array(keys.key(suffix)));
@@ -40,7 +39,8 @@ Result<int> read_tokens(const ModelKeys& keys, const VisionConfig& config, std::
   return std::max(1, pixels / (config.token_side() * config.token_side()));
 }
 
-/// Reads the sides of patches and tokens, how pixels are normed, and the bounds of a picture's tokens.
+}  // namespace
+
 Result<void> read_patches(const ModelKeys& keys, std::string_view merge_key, std::optional<int> merge_side,
                           VisionConfig& config) {
   OCTAVO_TRY(config.patch_side, keys.size("patch_size", kMostPatchSide));
@@ -56,6 +56,8 @@ Result<void> read_patches(const ModelKeys& keys, std::string_view merge_key, std
   return {};
 }
 
+namespace {
+
 /// Reads the side of the square of learned positions.
 Result<void> read_square(const ModelKeys& keys, VisionConfig& config) {
   OCTAVO_TRY(const int image_side, keys.size("image_size", kMostImageSide));
@@ -66,7 +68,8 @@ Result<void> read_square(const ModelKeys& keys, VisionConfig& config) {
   return {};
 }
 
-/// Reads the layer of an encoder, as most have it.
+}  // namespace
+
 Result<LayerSpec> read_layer(const ModelKeys& keys, const VisionConfig& config) {
   AttentionSpec attention{
       .is_causal = false, .rope = {}, .qkv_bias = Presence::kOptional, .output_bias = Presence::kOptional};
@@ -94,6 +97,8 @@ Result<LayerSpec> read_layer(const ModelKeys& keys, const VisionConfig& config) 
   return LayerSpec{.mixer = attention, .feed_forward = dense};
 }
 
+namespace {
+
 /// Reads the layers of DeepStack by a key, or by their tensors in files without the key.
 Result<void> read_deepstack(const ModelKeys& keys, VisionConfig& config) {
   constexpr std::string_view kFlags = "is_deepstack_layers";
@@ -114,7 +119,8 @@ Result<void> read_deepstack(const ModelKeys& keys, VisionConfig& config) {
   return {};
 }
 
-/// Reads all layers, which are alike.
+}  // namespace
+
 Result<void> read_layers(const ModelKeys& keys, const LayerSpec& layer, VisionConfig& config) {
   OCTAVO_TRY(const int num_layers, keys.size("block_count", kMostLayers));
   config.layers.assign(to_size(num_layers), layer);
@@ -127,6 +133,8 @@ Result<void> expect_no_silu(const ModelKeys& keys, const VisionConfig& config) {
   if (silu) return fail("{}: {} is true, expected false of {}", keys.path(), vision_names::kUseSilu, config.family);
   return {};
 }
+
+namespace {
 
 /// Reads the encoder of Qwen3-VL, Qwen 3.5 and later models.
 Result<void> read_qwen3vl_merger(const ModelKeys& keys, VisionConfig& config) {
@@ -188,13 +196,16 @@ Result<void> read_gemma4v(const ModelKeys& keys, VisionConfig& config) {
   return {};
 }
 
-/// Reads layers that do not turn heads.
+}  // namespace
+
 Result<LayerSpec> read_unturned_layer(const ModelKeys& keys, VisionConfig& config) {
   config.turns = PatchTurns::kNone;
   OCTAVO_TRY(LayerSpec layer, read_layer(keys, config));
   layer.attention()->rope.num_rotated = 0;
   return layer;
 }
+
+namespace {
 
 constexpr std::string_view kScaleFactor = "projector.scale_factor";
 
@@ -328,7 +339,11 @@ constexpr Family kFamilies[] = {{"qwen3vl_merger", read_qwen3vl_merger},
                                 {"gemma4v", read_gemma4v},
                                 {"idefics3", read_idefics3},
                                 {"lfm2", read_lfm2},
-                                {"pixtral", read_pixtral}};
+                                {"pixtral", read_pixtral},
+                                {"qwen2vl_merger", read_qwen2vl_merger},
+                                {"qwen2.5vl_merger", read_qwen25vl_merger},
+                                {"minicpmv4_6", read_minicpmv},
+                                {"muse-glimmer", read_muse_glimmer_encoder}};
 
 /// Reads the family of the encoder of pictures: a file that has one of sound too names both.
 Result<std::string_view> read_family(const ModelSource& source) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "model/config.h"
 #include "model/layer_spec.h"
 #include "source/model_source.h"
@@ -32,9 +33,12 @@ struct SeeingModel {
 /// What an encoder has learned about the places of patches, and adds to their rows.
 enum class LearnedPlaces : std::uint8_t {
   kNone,
-  kSquare,  // a square, which is interpolated to a picture's grid: corner on corner
-  kSpread,  // the same, edge on edge, and each place of a smaller grid is made of all that it covers
-  kTables,  // a table for columns and one for rows, which are added
+  kSquare,   // a square, which is interpolated to a picture's grid: corner on corner
+  kSpread,   // the same, edge on edge, and each place of a smaller grid is made of all that it covers
+  kTables,   // a table for columns and one for rows, which are added
+  kBuckets,  // the square as it is: a place is the line in which its share of the picture's side begins
+  kSampled,  // the square, edge on edge, between its two nearest lines; nothing lies outside. Patches, counted row by
+             // row, take the places of a picture whose sides are exchanged
 };
 
 /// How heads turn with the places of patches (RoPE in two dimensions).
@@ -43,6 +47,7 @@ enum class PatchTurns : std::uint8_t {
   kWholeHeads,  // half of a head's pairs by the row, then half by the column
   kNeighbours,  // the same of pairs that are neighbours; the columns' frequencies lie between the rows'
   kHalfHeads,   // the first half of a head by the column, the second by the row, each as a head of its own
+  kHalves,      // the first half of a head's neighbouring pairs by the column, the second by the row
 };
 
 /// How the rows of a token's patches become one.
@@ -67,6 +72,16 @@ struct MergerSpec {
   int hidden_width = 0;          // of up's result; 0: there is one product
   std::string_view up = {}, down = {};
   bool down_is_transposed = false;  // the file has down's columns as its rows
+  std::string_view between = {};  // a product between both, behind which GELU stands too; mostly absent
+};
+
+/// The joining of rows behind a layer, of which the others have fewer: those of four patches attend to each other, then
+/// become one, their mean and down(gelu(up joined)).
+struct RowJoinSpec {
+  static constexpr int kSide = 2;  // patches along a side
+  static constexpr int kRows = kSide * kSide;
+  int behind = -1;  // the layer in front; -1: rows are not joined
+  int hidden_width = 0;
 };
 
 /// Hyperparameters, checked against each other.
@@ -87,25 +102,34 @@ struct VisionConfig {
   LearnedPlaces places = LearnedPlaces::kSquare;
   int grid_side = 0;  // the side of the square of learned positions, or the places of each table
   PatchTurns turns = PatchTurns::kWholeHeads;
+  int first_turn = 0;                              // the number of the first row and column
   std::array<float, 3> mean = {}, deviation = {};  // a channel c becomes (c / 255 - mean) / deviation
   NormKind norm = NormKind::kLayer;                // the kind of all norms
   float norm_epsilon = 0;                          // of all norms
   bool norms_embedding = false;                    // patches are normed in front of the layers
-  bool swaps_ffn = false;  // files call the first product of a feed-forward ffn_down, and the second ffn_up
-  bool clamps = false;     // the inputs and outputs of the layers' products are bounded, each by numbers of its own
+  bool swaps_ffn = false;   // files call the first product of a feed-forward ffn_down, and the second ffn_up
+  bool quick_gelu = false;  // between the products of a feed-forward stands x sigmoid(1.702 x)
+  bool clamps = false;      // the inputs and outputs of the layers' products are bounded, each by numbers of its own
   std::vector<LayerSpec> layers;
+  int window_side = 0;           // the side in patches of the windows within which some layers attend; 0: none does
+  std::vector<bool> in_windows;  // [layers] those layers; empty: none
+  RowJoinSpec row_join;
   MergerSpec merger;
   std::vector<int> deepstack_layers;  // after each of them, a merger of its own makes one more vector per token
 
   int num_layers() const { return static_cast<int>(layers.size()); }
   /// The number of patches in a token.
   int token_patches() const { return merge_side * merge_side; }
+  bool joins_rows() const { return row_join.behind >= 0; }
+  /// The number of rows that a merger joins to a token.
+  int token_rows() const { return joins_rows() ? token_patches() / RowJoinSpec::kRows : token_patches(); }
+  bool attends_in_windows(int layer) const { return !in_windows.empty() && in_windows[to_size(layer)]; }
   /// The side of a token in pixels; the sides of a picture are multiples of it.
   int token_side() const { return patch_side * merge_side; }
   /// The number of values in a patch: its pixels in three channels.
   int patch_width() const { return 3 * patch_side * patch_side; }
   /// The width of joined patches, which a merger reads.
-  int merged_width() const { return takes_mean() ? width : token_patches() * width; }
+  int merged_width() const { return takes_mean() ? width : token_rows() * width; }
   /// Whether a token is a mean of its patches.
   bool takes_mean() const { return merger.join == PatchJoin::kMean || merger.join == PatchJoin::kPlainMean; }
   /// The width of the row that a merger's last products read.

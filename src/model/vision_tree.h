@@ -19,11 +19,12 @@ struct MergerTensors {
   typename Form::Vector up_bias{};    // [hidden width]
   typename Form::Matrix down{};       // [text width, hidden width or projected width]
   typename Form::Vector down_bias{};  // [text width]
+  typename Form::Matrix between{};    // [hidden width, hidden width]; mostly absent
 
   static constexpr auto members() {
     using W = MergerTensors;
     return std::tuple(&W::norm, &W::norm_bias, &W::standard_bias, &W::standard_scale, &W::joined_norm,
-                      &W::joined_norm_bias, &W::reduce, &W::up, &W::up_bias, &W::down, &W::down_bias);
+                      &W::joined_norm_bias, &W::reduce, &W::up, &W::up_bias, &W::down, &W::down_bias, &W::between);
   }
 };
 
@@ -67,6 +68,24 @@ struct VisionLayerTensors {
   }
 };
 
+/// The tensors of a RowJoinSpec; biases may be absent.
+template <class Form>
+struct RowJoinTensors {
+  typename Form::Vector mixer_norm{}, mixer_norm_bias{};  // [width]
+  AttentionTensors<Form> attention{};
+  typename Form::Vector norm{}, norm_bias{};  // [4 x width], of joined rows
+  typename Form::Matrix up{};                 // [hidden width, 4 x width]
+  typename Form::Vector up_bias{};            // [hidden width]
+  typename Form::Matrix down{};               // [width, hidden width]
+  typename Form::Vector down_bias{};          // [width]
+
+  static constexpr auto members() {
+    using W = RowJoinTensors;
+    return std::tuple(&W::mixer_norm, &W::mixer_norm_bias, &W::attention, &W::norm, &W::norm_bias, &W::up, &W::up_bias,
+                      &W::down, &W::down_bias);
+  }
+};
+
 /// The tensors of a VisionConfig without the matrix of patches, which files have in parts.
 template <class Form>
 struct VisionTensors {
@@ -74,8 +93,9 @@ struct VisionTensors {
   /// Of LearnedPlaces: [grid_side][grid_side][width], row by row of the square; or [2][grid_side][width], the table of
   /// columns first.
   typename Form::Vector positions{};
-  typename Form::Vector embedding_norm{};  // [width]; mostly absent
+  typename Form::Vector embedding_norm{}, embedding_norm_bias{};  // [width]; mostly absent
   std::vector<VisionLayerTensors<Form>> layers{};
+  RowJoinTensors<Form> row_join{};  // absent where rows are not joined
   MergerTensors<Form> merger{};
   std::vector<MergerTensors<Form>> deepstack{};  // [deepstack_layers]
 };

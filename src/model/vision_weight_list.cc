@@ -48,9 +48,11 @@ class VisionLister {
   Result<void> clamp(const std::string& stem, ClampTensors<ListedForm>& w);
   Result<void> list_patches();
   Result<void> list_places();
-  Result<void> list_attention(int layer, const AttentionSpec& spec, AttentionTensors<ListedForm>& w);
+  /// `p`: how names begin.
+  Result<void> list_attention(const std::string& p, const AttentionSpec& spec, AttentionTensors<ListedForm>& w);
   Result<void> list_layer(int layer, VisionLayerTensors<ListedForm>& w);
   Result<void> list_clamps(int layer, LayerClampTensors<ListedForm>& w);
+  Result<void> list_row_join(RowJoinTensors<ListedForm>& w);
   Result<void> list_merger(MergerTensors<ListedForm>& w);
   Result<void> list_mergers();
   Result<void> check_all_used() const;
@@ -118,7 +120,8 @@ Result<void> VisionLister::list_patches() {
   OCTAVO_TRY_VOID(
       vector(std::string(vision_names::kPatchBias), config_.width, Presence::kOptional, list_.tensors.patch_bias));
   if (config_.norms_embedding)
-    OCTAVO_TRY_VOID(weight(vision_names::kPreNorm, config_.width, list_.tensors.embedding_norm));
+    OCTAVO_TRY_VOID(
+        norm(vision_names::kPreNorm, config_.width, list_.tensors.embedding_norm, list_.tensors.embedding_norm_bias));
   // The text model has the same vector itself.
   OCTAVO_TRY_VOID(find(std::string(vision_names::kBreakEmbedding), 1, config_.text_width, Presence::kOptional));
   return list_places();
@@ -153,8 +156,9 @@ Result<void> VisionLister::list_clamps(int layer, LayerClampTensors<ListedForm>&
 }
 
 /// Lists Q, K and V, which have a tensor each, or are the rows of one.
-Result<void> VisionLister::list_attention(int layer, const AttentionSpec& spec, AttentionTensors<ListedForm>& w) {
-  const auto name = [layer](std::string_view stem) { return vision_names::of_layer(layer, stem); };
+Result<void> VisionLister::list_attention(const std::string& p, const AttentionSpec& spec,
+                                          AttentionTensors<ListedForm>& w) {
+  const auto name = [&p](std::string_view stem) { return p + std::string(stem); };
   const std::string fused = name(vision_names::kQkv);
   if (source_.find_tensor(weight_of(fused)) != nullptr) {
     const std::int64_t all = std::int64_t{spec.q_width()} + spec.k_width() + spec.v_width();
@@ -180,19 +184,30 @@ Result<void> VisionLister::list_layer(int layer, VisionLayerTensors<ListedForm>&
   const auto& dense = std::get<DenseFfnSpec>(spec.feed_forward);
   const std::int64_t ffn = dense.width;
   OCTAVO_TRY_VOID(norm(name(vision_names::kMixerNorm), config_.width, w.mixer_norm, w.mixer_norm_bias));
-  OCTAVO_TRY_VOID(list_attention(layer, *spec.attention(), w.attention));
+  OCTAVO_TRY_VOID(list_attention(name(""), *spec.attention(), w.attention));
   OCTAVO_TRY_VOID(norm(name(vision_names::kFfnNorm), config_.width, w.ffn_norm, w.ffn_norm_bias));
   DenseFfnTensors<ListedForm>& f = w.feed_forward;
-  const bool swaps = config_.swaps_ffn;
-  const std::string_view first = dense.is_gated ? vision_names::kGate : swaps ? vision_names::kDown : vision_names::kUp;
-  OCTAVO_TRY_VOID(linear(name(first), ffn, config_.width, f.gate, f.gate_bias));
-  if (dense.is_gated) OCTAVO_TRY_VOID(linear(name(vision_names::kUp), ffn, config_.width, f.up, f.up_bias));
+  const std::string_view up = config_.swaps_ffn ? vision_names::kDown : vision_names::kUp;
+  const std::string_view down = config_.swaps_ffn ? vision_names::kUp : vision_names::kDown;
+  OCTAVO_TRY_VOID(linear(name(dense.is_gated ? vision_names::kGate : up), ffn, config_.width, f.gate, f.gate_bias));
+  if (dense.is_gated) OCTAVO_TRY_VOID(linear(name(up), ffn, config_.width, f.up, f.up_bias));
   if (spec.post_norms) {
     OCTAVO_TRY_VOID(weight(name(vision_names::kMixerPostNorm), config_.width, w.mixer_post_norm));
     OCTAVO_TRY_VOID(weight(name(vision_names::kFfnPostNorm), config_.width, w.ffn_post_norm));
   }
   if (config_.clamps) OCTAVO_TRY_VOID(list_clamps(layer, w.clamps));
-  return linear(name(swaps ? vision_names::kUp : vision_names::kDown), config_.width, ffn, f.down, f.down_bias);
+  return linear(name(down), config_.width, ffn, f.down, f.down_bias);
+}
+
+Result<void> VisionLister::list_row_join(RowJoinTensors<ListedForm>& w) {
+  const std::string p(vision_names::kRowJoin);
+  const auto name = [&p](std::string_view stem) { return p + std::string(stem); };
+  const std::int64_t joined = std::int64_t{RowJoinSpec::kRows} * config_.width, hidden = config_.row_join.hidden_width;
+  OCTAVO_TRY_VOID(norm(name(vision_names::kMixerNorm), config_.width, w.mixer_norm, w.mixer_norm_bias));
+  OCTAVO_TRY_VOID(list_attention(p, config_.attention(), w.attention));
+  OCTAVO_TRY_VOID(norm(name(vision_names::kRowJoinNorm), joined, w.norm, w.norm_bias));
+  OCTAVO_TRY_VOID(linear(name(vision_names::kRowJoinUp), hidden, joined, w.up, w.up_bias));
+  return linear(name(vision_names::kRowJoinDown), config_.width, hidden, w.down, w.down_bias);
 }
 
 Result<void> VisionLister::list_merger(MergerTensors<ListedForm>& w) {
@@ -216,6 +231,9 @@ Result<void> VisionLister::list_merger(MergerTensors<ListedForm>& w) {
   }
   if (spec.hidden_width == 0) return linear(spec.down, config_.text_width, projected, w.down, w.down_bias);
   OCTAVO_TRY_VOID(linear(spec.up, spec.hidden_width, projected, w.up, w.up_bias));
+  if (!spec.between.empty())
+    OCTAVO_TRY_VOID(linear(spec.between, spec.hidden_width, spec.hidden_width, w.between, no_bias));
+  if (is_present(no_bias)) return fail("{}: tensor {} is not expected", source_.name(), bias_of(spec.between));
   return linear(spec.down, config_.text_width, spec.hidden_width, w.down, w.down_bias);
 }
 
@@ -248,6 +266,7 @@ Result<void> VisionLister::list() {
   list_.tensors.layers.resize(config_.layers.size());
   for (std::size_t i = 0; i < config_.layers.size(); ++i)
     OCTAVO_TRY_VOID(list_layer(static_cast<int>(i), list_.tensors.layers[i]));
+  if (config_.joins_rows()) OCTAVO_TRY_VOID(list_row_join(list_.tensors.row_join));
   OCTAVO_TRY_VOID(list_mergers());
   return check_all_used();
 }

@@ -13,7 +13,7 @@ inline constexpr std::string_view kKeys = "clip.vision";   // how its keys begin
 inline constexpr std::string_view kHasVision = "clip.has_vision_encoder";
 inline constexpr std::string_view kFamily = "clip.projector_type";
 inline constexpr std::string_view kFamilyBesideSound = "clip.vision.projector_type";  // where the file has sound too
-inline constexpr std::string_view kUseSilu = "clip.use_silu";
+inline constexpr std::string_view kUseSilu = "clip.use_silu", kUseGelu = "clip.use_gelu";
 
 inline constexpr std::string_view kOfSound[] = {"a.", "mm.a."};  // how tensors of sound begin
 
@@ -23,12 +23,13 @@ inline constexpr std::string_view kPositions = "v.position_embd.weight";
 inline constexpr std::string_view kPostNorm = "v.post_ln";
 inline constexpr std::string_view kPreNorm = "v.pre_ln";  // of patches in front of the layers
 inline constexpr std::string_view kMergerUp = "mm.0", kMergerDown = "mm.2";
-inline constexpr std::string_view kProjectorUp = "mm.1";                // where mm.2 is the next one
-inline constexpr std::string_view kProjection = "mm.input_projection";  // the only matrix behind the layers
-inline constexpr std::string_view kJoinedNorm = "mm.soft_emb_norm";     // in front of it
-inline constexpr std::string_view kConnector = "mm.model.fc";           // the same in other families
-inline constexpr std::string_view kProjectorNorm = "mm.input_norm";     // of what the projector reads
-inline constexpr std::string_view kPatchMerger = "mm.patch_merger";     // makes a patch's row of joined ones
+inline constexpr std::string_view kProjectorUp = "mm.1";                       // where mm.2 is the next one
+inline constexpr std::string_view kProjection = "mm.input_projection";         // the only matrix behind the layers
+inline constexpr std::string_view kJoinedNorm = "mm.soft_emb_norm";            // in front of it
+inline constexpr std::string_view kConnector = "mm.model.fc";                  // the same in other families
+inline constexpr std::string_view kProjectorNorm = "mm.input_norm";            // of what the projector reads
+inline constexpr std::string_view kPatchMerger = "mm.patch_merger";            // makes a patch's row of joined ones
+inline constexpr std::string_view kFinalUp = "mm.up", kFinalDown = "mm.down";  // behind joined rows
 inline constexpr std::string_view kStandardBias = "v.std_bias", kStandardScale = "v.std_scale";
 inline constexpr std::string_view kBreakEmbedding = "v.token_embd.img_break";  // a copy of the text model's own
 
@@ -43,6 +44,10 @@ inline constexpr std::string_view kMixerPostNorm = "attn_post_norm", kFfnPostNor
 // The endings of four numbers beside a matrix: the bounds of its inputs and of its outputs.
 inline constexpr std::string_view kInputMin = ".input_min", kInputMax = ".input_max", kOutputMin = ".output_min",
                                   kOutputMax = ".output_max";
+
+// The stems of the tensors that join rows behind a layer, after "v.vit_merger."; those of attention are a layer's.
+inline constexpr std::string_view kRowJoin = "v.vit_merger.";
+inline constexpr std::string_view kRowJoinNorm = "ds_ln", kRowJoinUp = "ds_ffn_up", kRowJoinDown = "ds_ffn_down";
 
 // The stems of a DeepStack merger's tensors, after "v.deepstack.N.", where N is the layer in front of the merger.
 inline constexpr std::string_view kDeepstack = "v.deepstack.";

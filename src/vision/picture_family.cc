@@ -6,6 +6,9 @@
 #include <numeric>
 #include <utility>
 
+#include "vision/minicpm_layout.h"
+#include "vision/muse_layout.h"
+
 namespace octavo {
 namespace {
 
@@ -213,7 +216,13 @@ constexpr std::string_view kSmolVlm[] = {"llama"};
 constexpr std::string_view kLfm2[] = {"lfm2", "lfm2moe"};
 constexpr std::string_view kPixtral[] = {"llama", "mistral3"};
 
+constexpr std::string_view kQwen2Vl[] = {"qwen2vl"};
+constexpr std::string_view kMiniCpm[] = {"qwen35"};
+constexpr std::string_view kMuseGlimmer[] = {"muse-glimmer"};
+
 constexpr std::array<float, 3> kHalf = {0.5F, 0.5F, 0.5F};
+constexpr std::array<float, 3> kClipMean = {0.48145466F, 0.4578275F, 0.40821073F};
+constexpr std::array<float, 3> kClipDeviation = {0.26862954F, 0.26130258F, 0.27577711F};
 
 constexpr PictureFamily kFamilies[] = {
     {.name = "qwen3vl_merger",
@@ -271,13 +280,57 @@ constexpr PictureFamily kFamilies[] = {
     {.name = "pixtral",
      .text_models = kPixtral,
      .filter = ResizeFilter::kBicubic,
-     .mean = {0.48145466F, 0.4578275F, 0.40821073F},
-     .deviation = {0.26862954F, 0.26130258F, 0.27577711F},
+     .mean = kClipMean,
+     .deviation = kClipDeviation,
      .min_tokens = 1,
      .usual_max_tokens = 4096,
      .most_tokens = 4096,
      .markup = {.place = "[IMG]", .placeholder = "[IMG]", .end = "[IMG_END]", .row_end = "[IMG_BREAK]"},
      .layout = within_longest_side},
+    {.name = "qwen2vl_merger",
+     .text_models = kQwen2Vl,
+     .filter = ResizeFilter::kBicubic,
+     .mean = kClipMean,
+     .deviation = kClipDeviation,
+     .min_tokens = 4,
+     .usual_max_tokens = 1280,
+     .most_tokens = 4096,
+     .markup = {.place = "<|vision_start|><|image_pad|><|vision_end|>", .placeholder = "<|image_pad|>"},
+     .layout = nearest_multiples},
+    {.name = "qwen2.5vl_merger",
+     .text_models = kQwen2Vl,
+     .filter = ResizeFilter::kBicubic,
+     .mean = kClipMean,
+     .deviation = kClipDeviation,
+     .min_tokens = 4,
+     .usual_max_tokens = 1280,
+     .most_tokens = 4096,
+     .markup = {.place = "<|vision_start|><|image_pad|><|vision_end|>", .placeholder = "<|image_pad|>"},
+     .layout = nearest_multiples},
+    {.name = "minicpmv4_6",
+     .text_models = kMiniCpm,
+     .turns_by_grid = false,
+     .filter = ResizeFilter::kBicubic,
+     .mean = kHalf,
+     .deviation = kHalf,
+     .min_tokens = 1,
+     .usual_max_tokens = 4096,
+     .most_tokens = 4096,
+     .markup = {.place = "<|image_pad|>",
+                .placeholder = "<|image_pad|>",
+                .number_begin = "<image_id>",
+                .number_end = "</image_id>"},
+     .layout = overview_and_slices},
+    {.name = "muse-glimmer",
+     .text_models = kMuseGlimmer,
+     .filter = ResizeFilter::kLanczos,
+     .mean = kHalf,
+     .deviation = kHalf,
+     .min_tokens = 1,
+     .usual_max_tokens = 4096,
+     .most_tokens = 4096,
+     .markup = {.place = "<|patch|>", .placeholder = "<|patch|>", .begin = "<|image_start|>", .end = "<|image_end|>"},
+     .layout = nearest_aspect},
 };
 
 }  // namespace

@@ -70,6 +70,8 @@ struct PictureMarkup {
   // What stands around the rows, beside what a template writes, in place of the placeholder.
   std::string_view begin = {}, end = {};
   std::string_view row_end = {};  // between two rows of tokens
+  // What stands around the picture's number in its prompt, from 0 on, in front of all; empty: no number does.
+  std::string_view number_begin = {}, number_end = {};
 };
 
 struct PictureFamily {
@@ -77,6 +79,7 @@ struct PictureFamily {
   /// The architectures of the text models that have such encoders; empty: those whose rotary positions have parts for
   /// the rows and columns of pictures.
   std::span<const std::string_view> text_models = {};
+  bool turns_by_grid = true;  // where those have such parts, rows and columns turn them; otherwise as in texts
   ResizeFilter filter = ResizeFilter::kBicubic;
   // The encoder reads (pixel / 255 - mean) / deviation; its file may say other values.
   std::array<float, 3> mean = {}, deviation = {};

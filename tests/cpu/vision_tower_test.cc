@@ -94,9 +94,12 @@ TEST(VisionTower, ItMakesTheVectorsOfTheOriginal) {
   for (const auto& [name, made] :
        {std::pair{"plain", TinyTower()}, std::pair{"deepstack", TinyTower::odd()},
         std::pair{"threes", TinyTower::threes()}, std::pair{"gemma4v", TinyTower::gemma4v()},
-        std::pair{"gemma4v-clamped", TinyTower::gemma4v_clamped()}, std::pair{"gemma3", TinyTower::gemma3()},
-        std::pair{"idefics3", TinyTower::idefics3()}, std::pair{"lfm2", TinyTower::lfm2()},
-        std::pair{"pixtral", TinyTower::pixtral()}, std::pair{"mistral3", TinyTower::mistral3()}}) {
+        std::pair{"gemma4v-clamped", TinyTower::gemma4v_clamped()}, std::pair{"idefics3", TinyTower::idefics3()},
+        std::pair{"gemma3", TinyTower::gemma3()},
+        std::pair{"lfm2", TinyTower::lfm2()}, std::pair{"pixtral", TinyTower::pixtral()},
+        std::pair{"mistral3", TinyTower::mistral3()}, std::pair{"qwen2vl", TinyTower::qwen2vl()},
+        std::pair{"qwen2.5vl", TinyTower::qwen25vl()}, std::pair{"minicpmv", TinyTower::minicpmv()},
+        std::pair{"minicpmv-4x", TinyTower::minicpmv_4x()}, std::pair{"muse-glimmer", TinyTower::muse_glimmer()}}) {
     LoadedTower loaded(made);
     for (const Grid grid : grids_of(made)) {
       SCOPED_TRACE(testing::Message() << name << ", " << grid.rows << " x " << grid.columns << " patches");
@@ -127,6 +130,10 @@ TEST(VisionTower, WeightsOfFewerBitsMakeNearlyTheSame) {
   EXPECT_GT(least(TinyTower::gemma4v_clamped(), "gemma4v-clamped", DType::kF16), 0.9999);
   EXPECT_GT(least(TinyTower::lfm2(), "lfm2", DType::kF16), 0.9999);
   EXPECT_GT(least(TinyTower::mistral3(), "mistral3", DType::kF16), 0.9999);
+  EXPECT_GT(least(TinyTower::qwen2vl(), "qwen2vl", DType::kF16), 0.9999);
+  EXPECT_GT(least(TinyTower::qwen25vl(), "qwen2.5vl", DType::kF16), 0.9999);
+  EXPECT_GT(least(TinyTower::minicpmv(), "minicpmv", DType::kF16), 0.9999);
+  EXPECT_GT(least(TinyTower::muse_glimmer(), "muse-glimmer", DType::kF16), 0.9999);
 }
 
 TEST(VisionTower, ThreadsAndPiecesChangeNoBit) {
@@ -137,7 +144,9 @@ TEST(VisionTower, ThreadsAndPiecesChangeNoBit) {
        {std::pair{deepstack, DType::kF32}, std::pair{deepstack, DType::kF16}, std::pair{deepstack, DType::kQ8_0},
         std::pair{TinyTower::gemma4v(), DType::kQ8_0}, std::pair{clamped, DType::kQ8_0},
         std::pair{TinyTower::pixtral(), DType::kQ8_0}, std::pair{TinyTower::mistral3(), DType::kF32},
-        std::pair{TinyTower::lfm2(), DType::kF32}, std::pair{TinyTower::gemma3(), DType::kF32}}) {
+        std::pair{TinyTower::lfm2(), DType::kF32}, std::pair{TinyTower::gemma3(), DType::kF32},
+        std::pair{TinyTower::qwen25vl(), DType::kF32},
+        std::pair{TinyTower::minicpmv(), DType::kF32}, std::pair{TinyTower::muse_glimmer(), DType::kF16}}) {
     made.type = type;
     const Picture picture =
         made.picture(24, 27 / made.merge * made.merge);  // more rows than a piece, and than two tiles
@@ -153,7 +162,8 @@ TEST(VisionTower, ThreadsAndPiecesChangeNoBit) {
 
 TEST(VisionTower, PortableBitsAreTheSameOnEveryLevel) {
   for (const TinyTower& made : {TinyTower{.type = DType::kQ8_0}, TinyTower::odd(), TinyTower::gemma4v_clamped(),
-                                TinyTower::lfm2(), TinyTower::mistral3()}) {
+                                TinyTower::lfm2(), TinyTower::mistral3(), TinyTower::qwen2vl(), TinyTower::qwen25vl(),
+                                TinyTower::minicpmv(), TinyTower::muse_glimmer()}) {
     const Picture picture = made.picture(2 * made.merge, 3 * made.merge);
     Floats expected;
     for (const IsaLevel level : {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvxVnni, IsaLevel::kAvx512Vnni,

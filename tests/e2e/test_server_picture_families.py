@@ -49,6 +49,13 @@ FAMILIES = {
                         ("family lfm2", "64 to 2816 tokens"), "300KiB", {"window": 0}),
     "tiny-mistral3": Family("Mistral3ForConditionalGeneration", ((6, 10), (8, 4)), "[IMG]", 15 + 8, (),
                             ("family pixtral",), "16KiB"),
+    "tiny-qwen2vl": Family("Qwen2_5_VLForConditionalGeneration", ((4, 6), (20, 12)),
+                           "<|vision_start|><|image_pad|><|vision_end|>", 6 + 60, (),
+                           ("family qwen2.5vl_merger", "4 to 1280 tokens"), "64KiB"),
+    "tiny-minicpmv": Family("MiniCPMV4_6ForConditionalGeneration", ((16, 16), (8, 8)), "<|image_pad|>", 4 + 4 * 4 + 4, (),
+                            ("family minicpmv4_6",), "5KiB"),
+    "tiny-muse-glimmer": Family("MuseGlimmerForConditionalGeneration", ((4, 6), (10, 6)), "<|patch|>", 6 + 15, (),
+                                ("family muse-glimmer",), "16KiB"),
 }
 
 
@@ -195,6 +202,17 @@ class Folders(Seeing):
                 support.octavo_ok("convert", folder, pair / "model.gguf")
                 self.assertEqual(sorted(p.name for p in pair.iterdir()), ["mmproj-model.gguf", "model.gguf"])
                 self.assertEqual(self.bits(name, pair / "model.gguf"), expected, "found beside the model")
+                if name == "tiny-mistral3":
+                    self.check_break_row(pair)
+
+    def check_break_row(self, pair):
+        """Files of Pixtral's encoders have the embedding of the token that ends rows."""
+        model, encoder = GgufFile(pair / "model.gguf"), GgufFile(pair / "mmproj-model.gguf")
+        number = model.fields["tokenizer.ggml.tokens"].contents().index("[IMG_BREAK]")
+        table = next(tensor.data for tensor in model.tensors if tensor.name == "token_embd.weight")
+        row = next(tensor for tensor in encoder.tensors if tensor.name == "v.token_embd.img_break")
+        self.assertEqual((row.tensor_type.name, list(row.shape)), ("F32", [table.shape[1]]))
+        np.testing.assert_array_equal(row.data, table[number])
 
     def test_quantize_makes_an_encoder_smaller_and_info_tells_of_it(self):
         for name, family in FAMILIES.items():
@@ -211,6 +229,32 @@ class Folders(Seeing):
                 expected = np.array([row[0] for row in self.bits(name, self.model(name), "--mmproj", self.towers[name])])
                 found = np.array([row[0] for row in self.bits(name, self.model(name), "--mmproj", small)])
                 self.assertLess(np.abs(expected - found)[0], 0.5)
+
+    @staticmethod
+    def changed(folder, change):
+        path = folder / "config.json"
+        config = json.loads(path.read_text())
+        change(config)
+        path.write_text(json.dumps(config))
+
+    def test_a_line_says_why_the_encoder_of_a_folder_is_passed_over(self):
+        changes = {
+            "a size that is a text": (lambda config: config["vision_config"].update(patch_size="x"), "patch_size"),
+            "no object": (lambda config: config.update(vision_config=[1]), "vision_config"),
+            "another number of layers": (lambda config: config["vision_config"].update(depth=3), "v.blk.2"),
+            "another width": (lambda config: config["vision_config"].update(hidden_size=32), "v.patch_embd.weight"),
+        }
+        name = "tiny-qwen2vl"
+        for what, (change, words) in changes.items():
+            with self.subTest(what):
+                folder = self.write_folder(name)
+                self.changed(folder, change)
+                if what in ("a size that is a text", "no object"):
+                    self.assertIn("passed over", support.octavo("info", folder).stderr)
+                with self.server(name=name, model=folder) as server:
+                    self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+                    self.assertRegex(server.messages(), f"an encoder of pictures was passed over: .*{words}")
+                    server.complete("A", max_tokens=1)
 
 
 class OnACard(Seeing):

@@ -255,6 +255,81 @@ TEST(VisionConfig, ProjectorsOfOtherFamilies) {
   EXPECT_THAT(fault_of(tower), HasSubstr("'mm.input_norm.bias' is not part of"));
 }
 
+TEST(VisionConfig, WindowsAreOf112PixelsAndEveryFewLayersSeeAll) {
+  const VisionConfig config = config_of(TinyTower::qwen25vl());
+  EXPECT_EQ(config.window_side, 8) << "patches of 14 pixels, four tokens";
+  EXPECT_EQ(config.in_windows, (std::vector<bool>{true, false, true}));
+  EXPECT_EQ(config.norm, NormKind::kRms);
+  EXPECT_EQ(config.merger.hidden_width, 4 * 72);
+  TinyTower tower = TinyTower::qwen25vl();
+  tower.left_out = "clip.vision.n_wa_pattern";
+  EXPECT_THAT(fault_of(tower), HasSubstr("n_wa_pattern"));
+  tower = TinyTower::qwen25vl();
+  tower.patch = 60;
+  EXPECT_THAT(fault_of(tower), HasSubstr("tokens have 120 pixels a side, expected at most 112"));
+  tower = TinyTower::qwen25vl();
+  tower.left_out = "v.blk.1.ffn_gate.weight";
+  EXPECT_THAT(fault_of(tower), HasSubstr("no tensor v.blk.1.ffn_gate.weight"));
+}
+
+TEST(VisionConfig, TensorsTellTheFeedForwardOfQwen2) {
+  const VisionConfig config = config_of(TinyTower::qwen2vl());
+  EXPECT_EQ(config.feed_forward().width, 288) << "the key has the text model's width";
+  EXPECT_TRUE(config.quick_gelu);
+  EXPECT_TRUE(config.in_windows.empty());
+  TinyTower tower = TinyTower::qwen2vl();
+  tower.exchanges_ffn = true;
+  EXPECT_TRUE(config_of(tower).swaps_ffn);
+  EXPECT_EQ(config_of(tower).feed_forward().width, 288);
+  EXPECT_EQ(fault_of(tower), "");
+  tower.left_out = "v.blk.0.ffn_up.weight";
+  EXPECT_THAT(fault_of(tower), HasSubstr("no tensor v.blk.0.ffn_up.weight"));
+}
+
+TEST(VisionConfig, RowsAreJoinedBehindALayer) {
+  const VisionConfig config = config_of(TinyTower::minicpmv());
+  EXPECT_EQ(config.row_join.behind, 1);
+  EXPECT_EQ(config.row_join.hidden_width, 400);
+  EXPECT_EQ(config.token_patches(), 16);
+  EXPECT_EQ(config.token_rows(), 4);
+  EXPECT_EQ(config.merged_width(), 4 * 72);
+  EXPECT_EQ(config.tile_side, 32);
+  EXPECT_EQ(config.grid_side, 5);
+  EXPECT_FALSE(config_of(TinyTower::minicpmv_4x()).joins_rows());
+  TinyTower tower = TinyTower::minicpmv();
+  tower.join = 3;
+  EXPECT_THAT(fault_of(tower), HasSubstr("wa_layer_indexes has 3, expected a layer below 3"));
+  for (const char* name : {"clip.vision.wa_layer_indexes", "v.vit_merger.ds_ffn_up.weight", "v.vit_merger.ln1.weight",
+                           "v.vit_merger.attn_q.weight", "mm.input_norm.weight", "mm.up.weight"}) {
+    tower = TinyTower::minicpmv();
+    tower.left_out = name;
+    EXPECT_THAT(fault_of(tower), HasSubstr(name));
+  }
+  tower = TinyTower::minicpmv();
+  tower.replaced = {{"clip.vision.projector.scale_factor", 3}};
+  EXPECT_THAT(fault_of(tower), HasSubstr("scale_factor is 3, expected 2 or 4"));
+  tower = TinyTower::minicpmv();
+  tower.replaced = {{"clip.vision.image_size", 15}};
+  EXPECT_THAT(fault_of(tower), HasSubstr("is 15, expected at least a token's 16"));
+}
+
+TEST(VisionConfig, WindowsOfMuseGlimmerAreAsLargeAsItsSquare) {
+  const VisionConfig config = config_of(TinyTower::muse_glimmer());
+  EXPECT_EQ(config.window_side, 8);
+  EXPECT_EQ(config.in_windows, (std::vector<bool>{true, true, true, false, false})) << "the last one sees all";
+  EXPECT_EQ(config.merger.hidden_width, 56);
+  EXPECT_EQ(config.first_turn, 1);
+  TinyTower tower = TinyTower::muse_glimmer();
+  tower.grid = 7;
+  EXPECT_THAT(fault_of(tower), HasSubstr("7 places lie along a window's side, expected a multiple of 2"));
+  for (const char* name :
+       {"mm.0.weight", "mm.1.weight", "v.pre_ln.weight", "v.post_ln.bias", "v.position_embd.weight"}) {
+    tower = TinyTower::muse_glimmer();
+    tower.left_out = name;
+    if (name != std::string_view("v.post_ln.bias")) EXPECT_THAT(fault_of(tower), HasSubstr(name));
+  }
+}
+
 TEST(VisionConfig, AFileForAnotherModelIsRefusedWithBothNumbers) {
   const VisionConfig config = config_of(TinyTower::odd());
   EXPECT_TRUE(config.check_fits({.width = 40, .num_deepstack = 2}));

@@ -23,10 +23,11 @@ struct TinyTower {
   std::vector<int> deepstack = {};
   std::string family = "qwen3vl_merger";
   bool clamps = false, standardizes = false;  // gemma4v's
-  int edge = 0;                               // the longest side of a picture, of idefics3 and pixtral
-  int hidden = 0;                             // between the projector's products, of lfm2
-  bool norms_joined = false;                  // the projector's input, of lfm2
-  DType type = DType::kF32;                   // of matrices
+  int edge = 0;                // the longest side of a picture, of idefics3 and pixtral, or a slice's, of minicpmv4_6
+  int hidden = 0;              // between the projector's products, of lfm2 and muse-glimmer
+  bool norms_joined = false;   // the projector's input, of lfm2
+  int join = 0;                // the layer behind which rows are joined, of minicpmv4_6
+  DType type = DType::kF32;    // of matrices
   bool exchanges_ffn = false;  // ffn_up and ffn_down have each other's names, as in old files of idefics3
   bool fused = true;           // Q, K and V lie in one tensor
   bool deepstack_key = true;
@@ -80,6 +81,46 @@ struct TinyTower {
     return {.width = 72, .heads = 2, .ffn = 100, .patch = 4, .grid = 0, .text = 40, .family = "pixtral", .edge = 200};
   }
 
+  static TinyTower qwen2vl() {
+    return {.width = 72, .heads = 2, .ffn = 288, .patch = 4, .grid = 0, .text = 40, .family = "qwen2vl_merger"};
+  }
+  static TinyTower qwen25vl() {
+    return {.layers = 3,
+            .width = 72,
+            .heads = 2,
+            .ffn = 100,
+            .patch = 14,
+            .grid = 0,
+            .text = 40,
+            .family = "qwen2.5vl_merger"};
+  }
+  static TinyTower minicpmv() {
+    return {.layers = 3,
+            .width = 72,
+            .heads = 2,
+            .ffn = 100,
+            .patch = 4,
+            .merge = 4,
+            .grid = 5,
+            .text = 40,
+            .family = "minicpmv4_6",
+            .edge = 32,
+            .join = 1};
+  }
+  /// A token is 2 x 2 patches; no rows are joined in the middle.
+  static TinyTower minicpmv_4x() { return {.layers = 1, .patch = 4, .grid = 5, .family = "minicpmv4_6", .edge = 32}; }
+  static TinyTower muse_glimmer() {
+    return {.layers = 5,
+            .width = 72,
+            .heads = 2,
+            .ffn = 100,
+            .patch = 4,
+            .grid = 8,
+            .text = 40,
+            .family = "muse-glimmer",
+            .hidden = 56};
+  }
+
   static std::uint32_t hash(std::string_view name, std::uint32_t place) {
     std::uint32_t x = 2166136261U;
     for (const char letter : name) x = (x ^ static_cast<std::uint8_t>(letter)) * 16777619U;
@@ -120,10 +161,17 @@ struct TinyTower {
 
  private:
   const char* merge_key() const {
-    return family == "qwen3vl_merger" || family == "pixtral" ? "clip.vision.spatial_merge_size"
-                                                             : "clip.vision.projector.scale_factor";
+    return is_siglip() || family == "gemma4v" ? "clip.vision.projector.scale_factor" : "clip.vision.spatial_merge_size";
   }
-  int image_size() const { return family == "gemma4v" ? 224 : family == "pixtral" ? edge : grid * patch; }
+  bool is_qwen2() const { return family == "qwen2vl_merger" || family == "qwen2.5vl_merger"; }
+  bool is_siglip() const { return family == "idefics3" || family == "lfm2" || family == "minicpmv4_6"; }
+  bool has_clips_mean() const { return family == "pixtral" || is_qwen2(); }
+  int image_size() const {
+    if (family == "gemma4v") return 224;
+    if (is_qwen2()) return 560;
+    if (family == "muse-glimmer") return grid * patch * merge;
+    return family == "pixtral" || family == "minicpmv4_6" ? edge : grid * patch;
+  }
   static std::vector<std::uint64_t> shape_of(std::vector<int> sizes) { return {sizes.begin(), sizes.end()}; }
   static float number(std::string_view name, int place) {
     return static_cast<float>(hash(name, static_cast<std::uint32_t>(place)) >> 8) * 0x1p-23F - 1;
@@ -153,19 +201,26 @@ struct TinyTower {
     key("clip.has_vision_encoder", true);
     key("clip.projector_type", family);
     if (family == "pixtral") key("clip.use_silu", true);
-    if (family != "pixtral" && family != "gemma4v") key("clip.use_gelu", true);
+    if (is_siglip() || family == "qwen3vl_merger") key("clip.use_gelu", true);
     const std::pair<const char*, int> sizes[] = {
-        {"clip.vision.embedding_length", width}, {"clip.vision.feed_forward_length", ffn},
-        {"clip.vision.block_count", layers},     {"clip.vision.attention.head_count", heads},
-        {"clip.vision.projection_dim", text},    {"clip.vision.image_size", image_size()},
-        {"clip.vision.patch_size", patch},       {merge_key(), merge}};
+        {"clip.vision.embedding_length", width},
+        // Files of Qwen2-VL have the width of the text model there.
+        {"clip.vision.feed_forward_length", family == "qwen2vl_merger" ? text : ffn},
+        {"clip.vision.block_count", layers},
+        {"clip.vision.attention.head_count", heads},
+        {"clip.vision.projection_dim", text},
+        {"clip.vision.image_size", image_size()},
+        {"clip.vision.patch_size", patch},
+        {merge_key(), merge}};
     for (const auto& [name, size] : sizes)
       if (name != merge_key() || merge > 1) key(name, static_cast<std::uint32_t>(size));
     if (family == "idefics3") key("clip.vision.preproc_image_size", static_cast<std::uint32_t>(edge));
-    key("clip.vision.attention.layer_norm_epsilon", family == "pixtral" ? 1e-5F : 1e-6F);
+    if (family == "qwen2.5vl_merger") key("clip.vision.n_wa_pattern", 2U);
+    if (family == "minicpmv4_6" && merge == 4) array("clip.vision.wa_layer_indexes", std::vector<std::int32_t>{join});
+    key("clip.vision.attention.layer_norm_epsilon", family == "pixtral" || family == "muse-glimmer" ? 1e-5F : 1e-6F);
     std::vector<float> mean(3, 0.5F), deviation = mean;
     if (family == "gemma4v") mean = {0, 0, 0}, deviation = {1, 1, 1};
-    if (family == "pixtral")
+    if (has_clips_mean())
       mean = {0.48145466F, 0.4578275F, 0.40821073F}, deviation = {0.26862954F, 0.26130258F, 0.27577711F};
     array("clip.vision.image_mean", mean);
     array("clip.vision.image_std", deviation);
@@ -244,6 +299,7 @@ struct TinyTower {
     }
     norm(writer, "v.post_ln", width);
     const int merged = merge * merge * width;
+    if (family == "minicpmv4_6") return write_minicpm(writer);
     if (family == "idefics3") return matrix(writer, "mm.model.fc.weight", text, merged, {}, type);
     if (family == "gemma3") {
       vector(writer, "mm.soft_emb_norm.weight", width, 1, 0.5F);
@@ -252,6 +308,66 @@ struct TinyTower {
     if (norms_joined) norm(writer, "mm.input_norm", merged);
     linear(writer, "mm.1", hidden, merged);
     linear(writer, "mm.2", text, hidden);
+  }
+
+  /// What minicpmv4_6 has beside SigLIP's encoder.
+  void write_minicpm(GgufWriter& writer) const {
+    const int joined = 4 * width;
+    if (merge == 4) {
+      const std::string p = "v.vit_merger.";
+      norm(writer, p + "ln1", width);
+      for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_out"}) linear(writer, p + name, width, width);
+      norm(writer, p + "ds_ln", joined);
+      linear(writer, p + "ds_ffn_up", 4 * ffn, joined);
+      linear(writer, p + "ds_ffn_down", width, 4 * ffn);
+    }
+    norm(writer, "mm.input_norm", joined);
+    linear(writer, "mm.up", joined, joined);
+    linear(writer, "mm.down", text, joined);
+  }
+
+  void write_qwen2(GgufWriter& writer) const {
+    const bool gated = family == "qwen2.5vl_merger";
+    const auto own_norm = [&](const std::string& stem) {
+      vector(writer, stem + ".weight", width, 1, 0.25F);
+      if (!gated) vector(writer, stem + ".bias", width, 0, 0.125F);
+    };
+    for (const char* name : {"v.patch_embd.weight", "v.patch_embd.weight.1"})
+      matrix(writer, name, width, 3 * patch * patch, shape_of({patch, patch, 3, width}));
+    for (int layer = 0; layer < layers; ++layer) {
+      const std::string p = "v.blk." + std::to_string(layer) + ".";
+      own_norm(p + "ln1");
+      for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_out"}) linear(writer, p + name, width, width);
+      own_norm(p + "ln2");
+      if (gated) linear(writer, p + "ffn_gate", ffn, width);
+      linear(writer, p + (exchanges_ffn ? "ffn_down" : "ffn_up"), ffn, width);
+      linear(writer, p + (exchanges_ffn ? "ffn_up" : "ffn_down"), width, ffn);
+    }
+    own_norm("v.post_ln");
+    const int merged = merge * merge * width;
+    linear(writer, "mm.0", merged, merged);
+    linear(writer, "mm.2", text, merged);
+  }
+
+  void write_muse_glimmer(GgufWriter& writer) const {
+    matrix(writer, "v.patch_embd.weight", width, 3 * patch * patch, shape_of({patch, patch, 3, width}));
+    const std::string positions = "v.position_embd.weight";
+    add(
+        writer, positions, grid * grid * width, [&](int i) { return number(positions, i) * 0.5F; },
+        shape_of({width, grid * grid}), DType::kF32);
+    norm(writer, "v.pre_ln", width);
+    for (int layer = 0; layer < layers; ++layer) {
+      const std::string p = "v.blk." + std::to_string(layer) + ".";
+      norm(writer, p + "ln1", width);
+      for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_out"}) linear(writer, p + name, width, width);
+      norm(writer, p + "ln2", width);
+      linear(writer, p + "ffn_up", ffn, width);
+      linear(writer, p + "ffn_down", width, ffn);
+    }
+    norm(writer, "v.post_ln", width);
+    matrix(writer, "mm.0.weight", hidden, merge * merge * width, {}, type);
+    matrix(writer, "mm.1.weight", hidden, hidden, {}, type);
+    matrix(writer, "mm.2.weight", text, hidden, {}, type);
   }
 
   void write_pixtral(GgufWriter& writer) const {
@@ -285,7 +401,9 @@ struct TinyTower {
   void write_tensors(GgufWriter& writer) const {
     if (family == "gemma4v") return write_gemma4v(writer);
     if (family == "pixtral") return write_pixtral(writer);
-    if (family != "qwen3vl_merger") return write_siglip(writer);
+    if (family == "muse-glimmer") return write_muse_glimmer(writer);
+    if (is_qwen2()) return write_qwen2(writer);
+    if (is_siglip()) return write_siglip(writer);
     for (const char* name : {"v.patch_embd.weight", "v.patch_embd.weight.1"})
       matrix(writer, name, width, 3 * patch * patch, shape_of({patch, patch, 3, width}));
     vector(writer, "v.patch_embd.bias", width, 0, 0.125F);

@@ -28,6 +28,8 @@ PictureGeometry geometry_of(const PictureFamily& family) {
   if (family.name == "gemma3") return {.patch_side = 14, .merge_side = 4, .tile_side = 896};
   if (family.name == "idefics3") return {.patch_side = 16, .merge_side = 4, .tile_side = 512, .longest_side = 2048};
   if (family.name == "pixtral") return {.patch_side = 14, .merge_side = 2, .longest_side = 1540};
+  if (family.name == "minicpmv4_6") return {.patch_side = 14, .merge_side = 4, .tile_side = 448};
+  if (family.name.starts_with("qwen2") || family.name == "muse-glimmer") return {.patch_side = 14, .merge_side = 2};
   return {};
 }
 
@@ -192,6 +194,32 @@ TEST(PictureFamily, PixtralsRowsHaveEnds) {
   EXPECT_EQ(layout({3080, 1000}, 100).num_tokens(), 96) << "17 x 6 would be more";
   EXPECT_EQ(layout({1, 200}, 4096).num_tokens(), 8);
   EXPECT_EQ(layout({16000, 80}, 4096).num_tokens(), 55);
+}
+
+TEST(PictureFamily, MiniCpmSlicesALargePictureBehindItsOverview) {
+  const PictureFamily& family = *find_picture_family("minicpmv4_6");
+  const auto layout = [&](PictureSize size, int max) { return family.lay_out(size, geometry_of(family), {1, max}); };
+  EXPECT_EQ(told(layout({100, 100}, 4096)), "<image>(64)</image>") << "a small picture is enlarged";
+  EXPECT_EQ(told(layout({800, 600}, 4096)),
+            "<image>(63)</image><slice>(63)</slice><slice>(63)</slice>\n"
+            "<slice>(63)</slice><slice>(63)</slice>");
+  EXPECT_EQ(layout({800, 600}, 210).num_tokens(), 63 + 2 * 70) << "fewer slices";
+  EXPECT_EQ(layout({800, 600}, 50).tiles.size(), 1U);
+  EXPECT_LE(layout({800, 600}, 50).num_tokens(), 50) << "a smaller area";
+  EXPECT_EQ(layout({16384, 8192}, 4096).tiles.size(), 9U);
+  EXPECT_EQ(layout({100, 20000}, 1).num_tokens(), 14) << "a very long one misses it";
+}
+
+TEST(PictureFamily, MuseGlimmerKeepsTheAspect) {
+  const PictureFamily& family = *find_picture_family("muse-glimmer");
+  const auto tile = [&](PictureSize size, int max) {
+    return family.lay_out(size, geometry_of(family), {1, max}).tiles.front();
+  };
+  EXPECT_EQ(tile({56, 84}, 4096).size, (PictureSize{56, 84}));
+  EXPECT_EQ(tile({56, 84}, 4096).before, "<|image_start|>");
+  EXPECT_EQ(tile({1, 1}, 4096).num_tokens(), 1);
+  EXPECT_EQ(tile({6000, 6000}, 4096).num_tokens(), 64 * 64);
+  EXPECT_LE(tile({6000, 100}, 100).num_tokens(), 100);
 }
 
 TEST(PictureFamily, MakesThePixelsOfTiles) {

@@ -122,7 +122,7 @@ Result<PictureRules> rules_of(const PictureFile& file, const EngineOptions& opti
                       .min_tokens = tokens.min,
                       .max_tokens = tokens.max,
                       .most_tokens = file.most_tokens(),
-                      .turns_by_grid = turns_by_grid(config),
+                      .turns_by_grid = family->turns_by_grid && turns_by_grid(config),
                       .joins_rows = config.joins_pictures(),
                       .bounds = options.picture_bounds};
 }
@@ -153,8 +153,19 @@ FoundPictures FoundPictures::find(const EngineOptions& options, const ModelSourc
       continue;
     }
     const SeeingModel seeing = seeing_model(model);
-    if (!suits(*file, model) || seeing.width != file->config.text_width) continue;
-    if (!file->config.check_fits(seeing)) continue;
+    const bool is_own = path == options.model_path;  // a folder's: it is the model's, or damaged
+    if (!suits(*file, model)) {
+      if (is_own)
+        found.passed_over.push_back(
+            fmt::format("{}: the model is none that reads pictures of the family {} by the token {}", path.string(),
+                        file->family->name, file->family->markup.placeholder));
+      continue;
+    }
+    if (const Result<void> fits = file->config.check_fits(seeing); !fits) {
+      if (is_own)
+        found.passed_over.push_back(fmt::format("{}: {}", path.string(), fits.error().message));
+      continue;
+    }
     file->was_found = true;
     found.file = std::move(*file);
     break;

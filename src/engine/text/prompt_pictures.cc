@@ -105,7 +105,8 @@ Result<void> PromptPictures::expand(std::span<const Measured> pictures, std::siz
   auto next = pictures.begin();
   for (const TokenId token : prompt.tokens) {
     if (token == rules_.placeholder) {
-      OCTAVO_TRY_VOID(add_picture(*next++, tokens, prompt));
+      OCTAVO_TRY_VOID(add_picture(*next, to_size(next - pictures.begin()), tokens, prompt));
+      ++next;
     } else {
       tokens.push_back(token);
     }
@@ -123,9 +124,12 @@ Result<void> PromptPictures::add_text(const std::string& text, std::vector<Token
   return {};
 }
 
-Result<void> PromptPictures::add_picture(const Measured& measured, std::vector<TokenId>& tokens,
+Result<void> PromptPictures::add_picture(const Measured& measured, std::size_t number, std::vector<TokenId>& tokens,
                                          ChatPrompt& prompt) const {
   const PictureLayout& layout = measured.layout;
+  const PictureMarkup& markup = rules_.family->markup;
+  if (!markup.number_begin.empty())
+    OCTAVO_TRY_VOID(add_text(fmt::format("{}{}{}", markup.number_begin, number, markup.number_end), tokens));
   for (const PictureTile& tile : layout.tiles) {
     OCTAVO_TRY_VOID(add_text(tile.before, tokens));
     const int step = layout.row_end.empty() ? tile.num_tokens() : tile.columns;

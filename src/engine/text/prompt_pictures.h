@@ -71,8 +71,9 @@ class PromptPictures {
 
   /// Adds the tokens of a text of the markup.
   Result<void> add_text(const std::string& text, std::vector<TokenId>& tokens) const;
-  /// Adds a picture's tokens, and their places to the prompt.
-  Result<void> add_picture(const Measured& measured, std::vector<TokenId>& tokens, ChatPrompt& prompt) const;
+  /// Adds the tokens of a prompt's picture of that number, and their places to the prompt.
+  Result<void> add_picture(const Measured& measured, std::size_t number, std::vector<TokenId>& tokens,
+                           ChatPrompt& prompt) const;
   Result<Tiles> prepare(const Measured& measured) const;
   Digest digest_of(const Measured& measured) const;
 

@@ -36,7 +36,7 @@ Result<void> add_delta_keys(const FamilyKeys& keys) {
   return {};
 }
 
-/// Adds the rotation's sections, which llama.cpp requires. Text has the same position in all, so they change nothing.
+/// Adds the rotation's sections. Text has the same position in all; pictures have not.
 Result<void> add_sections(const FamilyKeys& keys) {
   std::vector<std::int32_t> sections = {11, 11, 10};
   OCTAVO_TRY(const auto rope, rope_object(keys.config));

@@ -251,6 +251,8 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
       push_numbers(out, place.name, {1}, {number});
       return {};
     }
+    case TensorForm::kQueriesKeysValues: return add_queries_keys_values(tensor, place.name, out);
+    case TensorForm::kFrameRows: return add_frame_rows(tensor, place.name, out);
     case TensorForm::kFrames: return add_frames(tensor, place.name, out);
     case TensorForm::kConvolution:
     case TensorForm::kShortConvolution:
@@ -325,6 +327,49 @@ Result<void> TensorMaker::add_pixel_rows(const CheckpointTensor& tensor, const s
     for (std::uint64_t channel = 0; channel < kChannels; ++channel)
       for (std::uint64_t pixel = 0; pixel < pixels; ++pixel)
         kernel.push_back(numbers[to_size(row * cols + pixel * kChannels + channel)]);
+  push_numbers(out, name, {side, side, kChannels, rows}, std::move(kernel));
+  return {};
+}
+
+Result<void> TensorMaker::add_queries_keys_values(const CheckpointTensor& tensor, const std::string& name,
+                                                  std::vector<NamedTensor>& out) {
+  OCTAVO_TRY_VOID(check_dims(tensor, 1, 2));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  const Dims& shape = tensor.stored->shape;
+  if (shape[0] % 3 != 0) return fail("{} has {} rows, expected as many of Q, K and V", shown(tensor), shape[0]);
+  const std::uint64_t part = tensor.stored->bytes / 3;
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::string own = name;
+    own.replace(own.find("qkv"), 3, 1, "qkv"[i]);
+    auto data = std::make_unique<StoredRows>(std::vector{StoredSlice{tensor, i * part, part}}, PieceOrder{},
+                                             element_bytes(type));
+    if (shape.size() == 2) {
+      push(out, std::move(own), {shape[1], shape[0] / 3}, type, std::move(data));
+    } else {
+      OCTAVO_TRY(std::vector<float> numbers, numbers_of(tensor, type, *data));
+      push_numbers(out, std::move(own), {shape[0] / 3}, std::move(numbers));
+    }
+  }
+  return {};
+}
+
+Result<void> TensorMaker::add_frame_rows(const CheckpointTensor& tensor, const std::string& name,
+                                         std::vector<NamedTensor>& out) {
+  constexpr std::uint64_t kFrames = 2, kChannels = 3;
+  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  const std::uint64_t rows = tensor.stored->shape[0], cols = tensor.stored->shape[1], frame = cols / kFrames;
+  const auto side = static_cast<std::uint64_t>(std::llround(std::sqrt(static_cast<double>(frame / kChannels))));
+  if (kFrames * kChannels * side * side != cols)
+    return fail("{} has {} columns, expected those of {} squares in {} colours", shown(tensor), cols, kFrames,
+                kChannels);
+  const StoredRows data({StoredSlice{tensor, 0, tensor.stored->bytes}}, {}, element_bytes(type));
+  OCTAVO_TRY(const std::vector<float> numbers, numbers_of(tensor, type, data));
+  std::vector<float> kernel;
+  kernel.reserve(to_size(rows * frame));
+  for (std::uint64_t row = 0; row < rows; ++row)
+    for (std::uint64_t i = 0; i < frame; ++i)
+      kernel.push_back(numbers[to_size(row * cols + i)] + numbers[to_size(row * cols + frame + i)]);
   push_numbers(out, name, {side, side, kChannels, rows}, std::move(kernel));
   return {};
 }

@@ -69,6 +69,9 @@ class TensorMaker {
                                   std::vector<NamedTensor>& out) const;
   Result<void> add_numbers(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
   Result<void> add_pixel_rows(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
+  Result<void> add_queries_keys_values(const CheckpointTensor& tensor, const std::string& name,
+                                       std::vector<NamedTensor>& out);
+  Result<void> add_frame_rows(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
   Result<void> add_frames(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
   static Result<void> add_gate_then_up(const CheckpointTensor& tensor, const std::string& name,
                                        std::vector<NamedTensor>& out);

@@ -4,16 +4,13 @@
 #include <limits>
 
 #include "base/text.h"
-#include "source/folder/config_keys.h"
-#include "source/folder/tower.h"
+#include "source/folder/tower_keys.h"
 #include "source/vision_names.h"
 
 namespace octavo {
 namespace {
 
 constexpr std::string_view kDeepstackIndexes = "deepstack_visual_indexes";
-
-std::string vision_key(std::string_view suffix) { return fmt::format("{}.{}", vision_names::kKeys, suffix); }
 
 constexpr std::string_view kQwenPrefixes[] = {"model.visual.", "visual."};
 constexpr TensorName kQwenWholeNames[] = {
@@ -166,32 +163,10 @@ constexpr TensorName kPixtralLayerNames[] = {
     {"feed_forward.down_proj", vision_names::kDown},
 };
 
-/// Checks a member that is a text, if it is there.
-Result<void> require_word(const JsonObject& vision, std::string_view name, std::string_view expected) {
-  if (!vision.has(name)) return {};
-  OCTAVO_TRY(const std::string_view found, vision.text(name));
-  if (found == expected) return {};
-  return fail("{} is {}, expected {}", vision.place(name), quote(found), expected);
-}
-
-/// Checks the base of the rotation, if it is there.
-Result<void> require_rope_base(const JsonObject& vision, double expected) {
-  OCTAVO_TRY(const auto rope, vision.object_if("rope_parameters"));
-  if (!rope) return {};
-  OCTAVO_TRY(const auto base, rope->number_if("rope_theta"));
-  if (base.value_or(expected) == expected) return {};
-  return fail("{} is {}, expected {}", rope->place("rope_theta"), *base, expected);
-}
-
 /// Checks settings of Qwen's towers for which Octavo computes only one value.
 Result<void> check_qwen3vl(const JsonObject& vision) {
-  const auto require = [&](std::string_view name, std::uint64_t expected) -> Result<void> {
-    OCTAVO_TRY(const auto found, vision.size_if(name));
-    if (found.value_or(expected) == expected) return {};
-    return fail("{} is {}, expected {}", vision.place(name), *found, expected);
-  };
-  OCTAVO_TRY_VOID(require("temporal_patch_size", 2));
-  OCTAVO_TRY_VOID(require("in_channels", 3));
+  OCTAVO_TRY_VOID(require_size(vision, "temporal_patch_size", 2));
+  OCTAVO_TRY_VOID(require_size(vision, "in_channels", 3));
   OCTAVO_TRY_VOID(require_word(vision, "hidden_act", "gelu_pytorch_tanh"));
   return require_rope_base(vision, 10'000);
 }
@@ -236,56 +211,6 @@ Result<void> add_channels(const TowerKeys& keys, std::string_view name, const st
   return {};
 }
 
-/// Adds the least and the most pixels of a picture, which have one of two names.
-Result<void> add_pixels(const TowerKeys& keys) {
-  if (!keys.processing) return {};
-  OCTAVO_TRY(const auto size, keys.processing->object_if("size"));
-  struct Bound {
-    std::string_view name, in_size, key;
-  };
-  constexpr Bound kBounds[] = {{"min_pixels", "shortest_edge", "image_min_pixels"},
-                               {"max_pixels", "longest_edge", "image_max_pixels"}};
-  for (const Bound& bound : kBounds) {
-    OCTAVO_TRY(auto pixels, keys.processing->size_if(bound.name));
-    if (!pixels && size) {
-      OCTAVO_TRY(pixels, size->size_if(bound.in_size));
-    }
-    if (!pixels) continue;
-    if (*pixels > std::numeric_limits<std::int32_t>::max())
-      return fail("{} is {} pixels, expected at most {}", keys.processing->place(bound.name), *pixels,
-                  std::numeric_limits<std::int32_t>::max());
-    keys.out.add_u32(vision_key(bound.key), *pixels);
-  }
-  return {};
-}
-
-/// Adds members that are sizes.
-Result<void> add_sizes(const TowerKeys& keys, std::span<const SizeName> names) {
-  for (const SizeName& name : names) {
-    OCTAVO_TRY(const std::uint64_t size, keys.vision.size(name.from));
-    if (size > kMostModelSize)
-      return fail("{} is {}, expected at most {}", keys.vision.place(name.from), size, kMostModelSize);
-    keys.out.add_u32(vision_key(name.to), size);
-  }
-  return {};
-}
-
-/// Adds the epsilon of the norms.
-Result<void> add_epsilon(const TowerKeys& keys, std::string_view name, double otherwise) {
-  OCTAVO_TRY(const auto epsilon, keys.vision.number_if(name));
-  keys.out.add_f32(vision_key("attention.layer_norm_epsilon"), epsilon.value_or(otherwise));
-  return {};
-}
-
-/// Adds a size that may be missing.
-Result<void> add_size_or(const TowerKeys& keys, const JsonObject& from, const SizeName& name, std::uint64_t otherwise) {
-  OCTAVO_TRY(const auto size, from.size_if(name.from));
-  if (size.value_or(otherwise) > kMostModelSize)
-    return fail("{} is {}, expected at most {}", from.place(name.from), *size, kMostModelSize);
-  keys.out.add_u32(vision_key(name.to), size.value_or(otherwise));
-  return {};
-}
-
 /// The longest side in pixels that the folder says for pictures.
 Result<std::optional<std::uint64_t>> longest_edge(const TowerKeys& keys) {
   if (!keys.processing) return std::nullopt;
@@ -295,19 +220,6 @@ Result<std::optional<std::uint64_t>> longest_edge(const TowerKeys& keys) {
   if (longest.value_or(0) > kMostModelSize)
     return fail("{} is {}, expected at most {}", size->place("longest_edge"), *longest, kMostModelSize);
   return longest;
-}
-
-// The sizes of SigLIP's layers, with the numbers that a config may leave out.
-Result<void> add_siglip_sizes(const TowerKeys& keys) {
-  OCTAVO_TRY_VOID(require_word(keys.vision, "hidden_act", "gelu_pytorch_tanh"));
-  OCTAVO_TRY_VOID(add_size_or(keys, keys.vision, {"hidden_size", "embedding_length"}, 1152));
-  OCTAVO_TRY_VOID(add_size_or(keys, keys.vision, {"intermediate_size", "feed_forward_length"}, 3072));
-  OCTAVO_TRY_VOID(add_size_or(keys, keys.vision, {"num_hidden_layers", "block_count"}, 12));
-  OCTAVO_TRY_VOID(add_size_or(keys, keys.vision, {"num_attention_heads", "attention.head_count"}, 16));
-  constexpr SizeName kSizes[] = {{"patch_size", "patch_size"}};
-  OCTAVO_TRY_VOID(add_sizes(keys, kSizes));
-  keys.out.add_flag("clip.use_gelu", true);
-  return add_epsilon(keys, "layer_norm_eps", 1e-6);
 }
 
 Result<void> add_idefics3_tower(const TowerKeys& keys) {
@@ -474,8 +386,9 @@ constexpr TowerFamily kTowers[] = {{.name = "qwen3vl_merger",
 }  // namespace
 
 const TowerFamily* find_tower(std::string_view name) {
-  const auto* const found = std::ranges::find(kTowers, name, &TowerFamily::name);
-  return found == std::end(kTowers) ? nullptr : found;
+  for (const std::span<const TowerFamily> towers : {std::span<const TowerFamily>(kTowers), towers_with_windows()})
+    if (const auto found = std::ranges::find(towers, name, &TowerFamily::name); found != towers.end()) return &*found;
+  return nullptr;
 }
 
 Result<void> add_tower_keys(const TowerFamily& family, const TowerKeys& keys) {

@@ -294,6 +294,88 @@ TEST_F(TowerFolder, PixtralsHeadsPairNeighbours) {
   EXPECT_EQ(numbers_of(*source, "v.blk.0.attn_v.weight"), counted(8));
 }
 
+TEST_F(TowerFolder, QueriesKeysAndValuesOfQwen2BecomeATensorEach) {
+  const auto config_with = [](std::string_view whole) {
+    return config(fmt::format(R"("depth": 4, "hidden_size": 8, "num_heads": 2, "intermediate_size": 12, "patch_size": 2,
+        "hidden_act": "silu", "window_size": 112, "fullatt_block_indexes": {})",
+                              whole),
+                  "Qwen2_5_VLForConditionalGeneration");
+  };
+  folder_.write("config.json", config_with("[1, 3]"));
+  folder_.write("model.safetensors", file_of({{"visual.blocks.0.attn.qkv.weight", {24, 8}},
+                                              {"visual.blocks.0.attn.qkv.bias", {24}},
+                                              {"visual.blocks.0.mlp.gate_proj.weight", {12, 8}},
+                                              {"visual.merger.ln_q.weight", {8}},
+                                              {"visual.merger.mlp.2.bias", {4}}}));
+  {
+    const auto source = opened();
+    EXPECT_EQ(source->get_string("clip.projector_type").value(), "qwen2.5vl_merger");
+    EXPECT_EQ(source->get_u32("clip.vision.n_wa_pattern").value(), 2U);
+    EXPECT_EQ(source->get_u32("clip.vision.spatial_merge_size").value(), 2U);
+    EXPECT_EQ(numbers_of(*source, "v.blk.0.attn_k.weight").front(), 64);
+    EXPECT_EQ(numbers_of(*source, "v.blk.0.attn_v.bias"), (std::vector<float>{16, 17, 18, 19, 20, 21, 22, 23}));
+    EXPECT_NE(source->find_tensor("v.blk.0.ffn_gate.weight"), nullptr);
+    EXPECT_NE(source->find_tensor("v.post_ln.weight"), nullptr);
+  }
+  for (const char* whole : {"[0, 3]", "[1]", "[]", "[1, 2]", "[-1, 3]"}) {
+    folder_.write("config.json", config_with(whole));
+    EXPECT_THAT(error(), HasSubstr("fullatt_block_indexes")) << whole;
+  }
+}
+
+TEST_F(TowerFolder, FramesOfMuseGlimmersKernelAreAdded) {
+  const auto config_with = [](std::string_view kinds) {
+    return config(fmt::format(R"("num_hidden_layers": 5, "hidden_size": 8, "num_attention_heads": 2,
+        "intermediate_size": 12, "patch_size": 2, "pos_emb_height": 4, "pos_emb_width": 4, "layer_types": {})",
+                              kinds),
+                  "MuseGlimmerForConditionalGeneration");
+  };
+  constexpr std::string_view kWindow = R"("window_attention")", kWhole = R"("full_attention")";
+  const auto kinds = [&](std::string_view last) {
+    return fmt::format("[{0}, {0}, {0}, {1}, {2}]", kWindow, kWhole, last);
+  };
+  folder_.write("config.json", config_with(kinds(kWhole)));
+  folder_.write("preprocessor_config.json", R"({"max_image_tokens": 256})");
+  folder_.write("model.safetensors", file_of({{"model.vision_tower.patch_embedder.patch_embedding.weight", {8, 24}},
+                                              {"model.vision_tower.layers.0.attn.q_proj.weight", {8, 1}},
+                                              {"model.vision_adapter.fc2.weight", {6, 6}},
+                                              {"model.vision_projection.weight", {4, 6}}}));
+  {
+    const auto source = opened();
+    EXPECT_EQ(source->find_tensor("v.patch_embd.weight")->dims, (std::vector<std::uint64_t>{2, 2, 3, 8}));
+    EXPECT_EQ(numbers_of(*source, "v.patch_embd.weight")[1], 1 + 13);
+    EXPECT_EQ(numbers_of(*source, "v.blk.0.attn_q.weight"), (std::vector<float>{0, 2, 1, 3, 4, 6, 5, 7}));
+    EXPECT_NE(source->find_tensor("mm.1.weight"), nullptr);
+    EXPECT_NE(source->find_tensor("mm.2.weight"), nullptr);
+    EXPECT_EQ(source->get_u32("clip.vision.image_max_pixels").value(), 256U * 16);
+  }
+  folder_.write("config.json", config_with(kinds(kWindow)));
+  EXPECT_THAT(error(), HasSubstr("layer_types has window_attention for layer 4, expected full_attention"));
+}
+
+TEST_F(TowerFolder, MiniCpmsRowsAreJoinedBehindALayer) {
+  const auto written = [&](std::string_view more) {
+    folder_.write("config.json", config(R"("num_hidden_layers": 3, "hidden_size": 8, "num_attention_heads": 2,
+        "intermediate_size": 12, "patch_size": 2, "insert_layer_id": 1)",
+                                        "MiniCPMV4_6ForConditionalGeneration"));
+    folder_.write("preprocessor_config.json", more);
+  };
+  written(R"({"scale_resolution": 64, "max_slice_nums": 9})");
+  folder_.write("model.safetensors", file_of({{"model.vision_tower.vit_merger.linear_1.weight", {48, 32}},
+                                              {"model.merger.mlp.0.linear_2.bias", {4}}}));
+  {
+    const auto source = opened();
+    EXPECT_EQ(source->get_u32("clip.vision.image_size").value(), 64U);
+    EXPECT_EQ(source->get_i32_array("clip.vision.wa_layer_indexes").value(), (std::vector<std::int32_t>{1}));
+    EXPECT_NE(source->find_tensor("v.vit_merger.ds_ffn_up.weight"), nullptr);
+    EXPECT_NE(source->find_tensor("mm.down.bias"), nullptr);
+  }
+  written(R"({"downsample_mode": "4x"})");
+  EXPECT_THAT(error(), HasSubstr("downsample_mode is '4x', expected 16x"));
+  written(R"({"max_slice_nums": 3})");
+  EXPECT_THAT(error(), HasSubstr("max_slice_nums is 3, expected 9"));
+}
+
 TEST_F(TowerFolder, NumbersOfPicturesThatLieAreRefused) {
   const auto with = [&](std::string_view text) {
     folder_.write("preprocessor_config.json", text);
