@@ -177,7 +177,7 @@ def experts_members(keys, old):
         return {"num_local_experts": count}
     if keys.arch == "nemotron_h_moe":
         return {"n_routed_experts": count, "moe_intermediate_size": width, "moe_shared_expert_intermediate_size": shared,
-                "norm_topk_prob": keys.get("expert_weights_norm"), "routed_scaling_factor": keys.get("expert_weights_scale")}
+                "moe_latent_size": keys.get("moe_latent_size"), "norm_topk_prob": keys.get("expert_weights_norm"), "routed_scaling_factor": keys.get("expert_weights_scale")}
     if keys.arch == "gpt-oss":
         return {"num_local_experts": count, "intermediate_size": width}
     if keys.arch == "ernie4_5-moe":

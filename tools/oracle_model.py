@@ -523,6 +523,9 @@ class Model:
             if self.arch not in NORMED_BY_KEY or self.key("expert_weights_norm", False):
                 weights = weights / weights.sum(-1, keepdims=True)
             weights = weights * (self.key("expert_weights_scale", 0) or 1)
+        latent_down, latent_up = (self.weights.get(p + f"ffn_latent_{name}.weight") for name in ("down", "up"))
+        if latent_down is not None:  # NemotronHMoE: fc1_latent_proj and fc2_latent_proj around the experts
+            h = h @ latent_down.T
         out = np.zeros_like(h)
         for row, rank in np.ndindex(*chosen.shape):
             weight, number = weights[row, rank], chosen[row, rank]
@@ -530,7 +533,7 @@ class Model:
                 out[row] += self.expert(weight * h[row], p, number)
             else:
                 out[row] += weight * self.expert(h[row], p, number)
-        return out
+        return out if latent_up is None else out @ latent_up.T
 
     def within_groups(self, worths):
         """DeepseekV3TopkRouter: of the best groups alone, each as good as its two best experts together."""

@@ -246,6 +246,12 @@ CASES = {
         {**nemotron("tiny-nemotron-h-experts"), "norm_topk_prob": True, "routed_scaling_factor": 2.5,
          **experts("tiny-nemotron-h-experts", n_routed_experts="count", num_experts_per_tok="chosen",
                    moe_intermediate_size="width", moe_shared_expert_intermediate_size="shared")}),
+    "nemotron_h_moe with latent experts": Case(
+        "tiny-nemotron-h-latent", "NemotronHForCausalLM", "NemotronHConfig", {},
+        {**nemotron("tiny-nemotron-h-latent"), "norm_topk_prob": True, "routed_scaling_factor": 2.5,
+         "moe_latent_size": synth_model.ROUTERS["tiny-nemotron-h-latent"].latent,
+         **experts("tiny-nemotron-h-latent", n_routed_experts="count", num_experts_per_tok="chosen",
+                   moe_intermediate_size="width", moe_shared_expert_intermediate_size="shared")}),
     "falcon-h1": Case("tiny-falcon-h1", "FalconH1ForCausalLM", "FalconH1Config", {},
                       {**{k: v for k, v in mamba("tiny-falcon-h1").items() if k != "layer_types"}, **original_names.FALCON_MULTIPLIERS, "mamba_d_ssm": 768,
                        "mamba_rms_norm": False, "mamba_norm_before_gate": False}),

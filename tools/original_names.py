@@ -49,6 +49,7 @@ OWN_PARTS = {
     "falcon-h1": MAMBA | {f"ffn_{part}": f"feed_forward.{part}_proj" for part in ("gate", "up", "down")},
     "nemotron_h": NEMOTRON,
     "nemotron_h_moe": NEMOTRON | {"ffn_gate_inp": "mixer.gate", "exp_probs_b": "mixer.gate.e_score_correction",
+                                  "ffn_latent_down": "mixer.fc1_latent_proj", "ffn_latent_up": "mixer.fc2_latent_proj",
                                   "ffn_up_shexp": "mixer.shared_experts.up_proj",
                                   "ffn_down_shexp": "mixer.shared_experts.down_proj"},
     "muse-glimmer": {"post_ffw_norm": "post_feedforward_layernorm", "ffn_norm": "pre_feedforward_layernorm",

@@ -137,6 +137,7 @@ SHAPES = {
     "tiny-granite-hybrid-experts": Shape("granitehybrid", 4, 256, 4, 2, 64, 256, 2048, 10000.0, True, 8, 3, 512),
     "tiny-nemotron-h": Shape("nemotron_h", 5, 256, 4, 2, 128, 512, 2048, 10000.0, False),
     "tiny-nemotron-h-experts": Shape("nemotron_h_moe", 5, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 512),
+    "tiny-nemotron-h-latent": Shape("nemotron_h_moe", 5, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 512),
     "tiny-falcon-h1": Shape("falcon-h1", 3, 256, 4, 2, 64, 512, 2048, 100000.0, False),
     "tiny-falcon-h1-normed": Shape("falcon-h1", 2, 256, 4, 2, 64, 512, 2048, 100000.0, True),
     "tiny-lfm3": Shape("lfm3", 6, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
@@ -230,6 +231,7 @@ class Router(NamedTuple):
     every: int = 1  # each n-th layer is a mixture
     dense: tuple = ()  # layers without a mixture
     dense_width: int = 512
+    latent: int = 0  # width of the rows that experts read and give; 0: the model's
 
 
 ROUTERS = {
@@ -242,6 +244,7 @@ ROUTERS = {
     "tiny-lfm2moe": Router(2, "exp_probs_b.bias", leading=1, dense=(0,)),
     "lfm2-8b-a1b": Router(2, "exp_probs_b.bias", leading=2, dense=(0, 1), dense_width=7168),
     "tiny-nemotron-h-experts": Router(bias="exp_probs_b.bias", is_normed=True, scale=2.5),
+    "tiny-nemotron-h-latent": Router(bias="exp_probs_b.bias", is_normed=True, scale=2.5, latent=128),
     "nemotron-3-nano-30b": Router(bias="exp_probs_b.bias", is_normed=True, scale=2.5),
     "tiny-deepseek2": Router(scale=1.5, shared_count=2, leading=1, dense=(0,)),
     "tiny-deepseek2-joint": Router(scale=1.5, shared_count=2, leading=1, dense=(0,)),
@@ -274,6 +277,7 @@ MAMBAS = {
     "tiny-granite-hybrid-experts": Mamba(16, 32, 1, 48, (1,)),
     "tiny-nemotron-h": Mamba(16, 32, 4, 32, (2,), (1, 3)),
     "tiny-nemotron-h-experts": Mamba(8, 64, 2, 48, (2,), (1, 3)),
+    "tiny-nemotron-h-latent": Mamba(8, 64, 2, 48, (2,), (1, 3)),
     "tiny-falcon-h1": Mamba(12, 64, 2, 32, (), is_normed=False),
     "tiny-falcon-h1-normed": Mamba(8, 64, 2, 48, ()),
     "nemotron-3-nano-30b": Mamba(64, 64, 8, 128, (5, 12, 19, 26, 33, 42), (
@@ -287,6 +291,7 @@ NEMOTRONS = ("nemotron_h", "nemotron_h_moe")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3",
                  "lfm2moe", "llama4", "step35", "laguna", "cohere2moe", "bailingmoe2", "nemotron_h_moe", "deepseek2", "mistral4")  # by a key
+SHARED_ARE_COUNTED = ("bailingmoe2", "cohere2moe")  # beside their width; llama.cpp wants both
 LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "granitehybrid", "smollm3", "minicpm", "nanbeige")
 PASSES = {"tiny-nanbeige": (3, False), "tiny-nanbeige-unnormed": (2, True)}  # and whether no norm stands between them
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
@@ -541,6 +546,8 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_expert_feed_forward_length(shape.ffn)
     if shape.shared and shape.arch not in ("gemma4", "llama4") and not (router and router.shared_count):
         writer.add_expert_shared_feed_forward_length(shape.shared)
+        if shape.arch in SHARED_ARE_COUNTED:
+            writer.add_expert_shared_count(shape.shared // shape.ffn)
     mamba = MAMBAS.get(name)
     layers = [shape_of_layer(shape, i, mamba=mamba) for i in range(num_layers)]
     alike = shape.arch != "deci"
@@ -642,8 +649,10 @@ def add_router(writer, arch, router):
         writer.add_uint32(f"{arch}.expert_group_used_count", router.groups[1])
     if router.shared_count:
         writer.add_expert_shared_count(router.shared_count)
-    if router.leading:
+    if router.leading or arch == "cohere2moe":
         writer.add_leading_dense_block_count(router.leading)
+    if router.latent:
+        writer.add_moe_latent_size(router.latent)
     if router.every > 1:
         writer.add_uint32(f"{arch}.interleave_moe_layer_step", router.every)
 
@@ -802,7 +811,7 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None, mamba
         if shape.arch == "falcon-h1":  # beside it
             add_mamba(tensors, prefix, width, mamba, types)
     if shape.experts:
-        add_experts(tensors, prefix, shape, types)
+        add_experts(tensors, prefix, shape, types, router.latent if router else 0)
         if router and router.bias:  # large enough to change choices
             tensors.vector(prefix + router.bias, shape.experts, 0, 0.3)
     elif shape.arch in GATE_IN_UP:
@@ -852,18 +861,21 @@ def add_head(tensors, prefix, shape, types):
     add_layer(tensors, prefix, shape, types)
 
 
-def add_experts(tensors, prefix, shape, types):
+def add_experts(tensors, prefix, shape, types, latent=0):
     """Scores of standard deviation 4, so that the last expert that is chosen is clearly ahead of the first that is not,
     or has a small weight; results small beside the residual stream, so that rounding hardly moves later routers."""
-    width, ffn, experts = shape.width, shape.ffn, (shape.experts,)
+    width, ffn, experts, of_rows = shape.width, shape.ffn, (shape.experts,), latent or shape.width
     spread = 1.5 if shape.arch == "llama4" else 4  # whose weights, sigmoids, would all be 1 otherwise
     tensors.matrix(prefix + "ffn_gate_inp.weight", shape.experts, width, Q.F32, spread * width**-0.5)
+    if latent:
+        tensors.matrix(prefix + "ffn_latent_down.weight", latent, width, next(types), width**-0.5)
+        tensors.matrix(prefix + "ffn_latent_up.weight", width, latent, next(types), latent**-0.5)
     if shape.arch not in UNGATED:
-        tensors.matrix(prefix + "ffn_gate_exps.weight", ffn, width, next(types), width**-0.5, experts)
-    tensors.matrix(prefix + "ffn_up_exps.weight", ffn, width, next(types), width**-0.5, experts)
+        tensors.matrix(prefix + "ffn_gate_exps.weight", ffn, of_rows, next(types), of_rows**-0.5, experts)
+    tensors.matrix(prefix + "ffn_up_exps.weight", ffn, of_rows, next(types), of_rows**-0.5, experts)
     # The biases of gpt-oss make gated inputs large, and so do the squares of Nemotron.
     down_std = 0.05 if shape.arch in ("gpt-oss", "nemotron_h_moe") else 0.25
-    tensors.matrix(prefix + "ffn_down_exps.weight", width, ffn, next(types), down_std * ffn**-0.5, experts)
+    tensors.matrix(prefix + "ffn_down_exps.weight", of_rows, ffn, next(types), down_std * ffn**-0.5, experts)
     if shape.shared:
         if shape.arch in HYBRIDS:
             tensors.vector(prefix + "ffn_gate_inp_shexp.weight", width, 0, width**-0.5)

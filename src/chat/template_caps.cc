@@ -1,5 +1,6 @@
 #include "chat/template_caps.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <optional>
 #include <utility>
@@ -225,21 +226,22 @@ class Probe {
   }
 
   /// Finds whether arguments are a dict or a text: a dict that is printed as it is has Python's quotes, a text that is
-  /// written as JSON has escapes.
+  /// written as JSON has escapes, and one that is written in the place of members has a brace too many.
   void probe_arguments() {
     using Arguments = Caps::Arguments;
     caps_.arguments = Arguments::kEither;
-    const auto shows = [&](const TemplateValue& arguments, std::string_view wrong) {
+    const auto shows = [&](const TemplateValue& arguments, std::initializer_list<std::string_view> wrong) {
       for (const bool has_result : {false, true}) {
         Messages messages = {message("user", kUser), calling(arguments)};
         if (has_result) messages.push_back(result());
         const auto text = render(messages);
-        if (has_all(text, {kKey, kArgument})) return !has(text, wrong);
+        if (has_all(text, {kKey, kArgument}))
+          return std::ranges::none_of(wrong, [&](std::string_view part) { return has(text, part); });
       }
       return false;
     };
-    const bool takes_dict = shows(arguments_as_dict(), "'qkey'");
-    const bool takes_text = shows(arguments_as_text(), R"(\"qkey\")");
+    const bool takes_dict = shows(arguments_as_dict(), {"'qkey'"});
+    const bool takes_text = shows(arguments_as_text(), {R"(\"qkey\")", R"({{"qkey")"});
     if (takes_dict != takes_text) caps_.arguments = takes_dict ? Arguments::kDict : Arguments::kText;
   }
 

@@ -27,9 +27,11 @@ std::uint64_t scratch_of_experts(const ModelConfig& config) {
   std::uint64_t most = 0;
   for (const LayerSpec& layer : config.layers)
     if (const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward))
-      most = std::max(most, kRowsOfAStep * (to_size(experts->num_chosen) *
-                                                (6 * to_size(config.width) + 2 * to_size(experts->width)) +
-                                            (experts->shared_width > 0 ? 4 * to_size(config.width) : 0)));
+      most = std::max(
+          most, kRowsOfAStep *
+                    (to_size(experts->num_chosen) *
+                         (6 * to_size(experts->row_width(config.width)) + 2 * to_size(experts->width)) +
+                     6 * to_size(experts->latent_width) + (experts->shared_width > 0 ? 4 * to_size(config.width) : 0)));
   return most;
 }
 
@@ -213,7 +215,8 @@ std::uint64_t weights_of_idle_experts(const ModelConfig& config) {
   for (const LayerSpec& layer : config.layers) {
     const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward);
     if (experts == nullptr) continue;
-    std::uint64_t of_one = 3 * to_size(experts->width) * to_size(config.width);
+    std::uint64_t of_one =
+        to_size(experts->is_gated ? 3 : 2) * to_size(experts->width) * to_size(experts->row_width(config.width));
     if (experts->result_scales != Presence::kAbsent) ++of_one;
     if (experts->biases != Presence::kAbsent) of_one += 2 * to_size(experts->width) + to_size(config.width);
     weights += to_size(experts->num_experts - experts->num_chosen) * of_one;

@@ -18,22 +18,13 @@ const DeltaWeights* weights_of(const ModelConfig& config, const Weights& weights
 
 }  // namespace
 
-std::vector<HeadRecurrence::Layer> DeltaMixer::recurrences(const ModelConfig& config, const Weights& weights,
-                                                           LayerRange layers) {
-  std::vector<Layer> all(config.layers.size());
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (const DeltaWeights* w = weights_of(config, weights, layers, i))
-      all[i] = {.states = states_of(*config.layers[i].delta()), .taps = w->taps};
-  return all;
-}
-
 RowForms DeltaMixer::forms(const DeltaWeights& w) {
   return w.qkv.forms() | w.gate.forms() | w.decay.forms() | w.beta.forms();
 }
 
 DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots,
                        ComputeContext& context, ResidualStream& stream, LayerRange layers)
-    : HeadRecurrence(snapshots, context, recurrences(config, weights, layers)),
+    : HeadRecurrence(snapshots, context, recurrences(config, weights, layers, &LayerSpec::delta, weights_of)),
       config_(config),
       context_(context),
       stream_(stream),

@@ -34,7 +34,6 @@ class DeltaMixer : public HeadRecurrence {
                        k_norm = {};  // [key_dim] weights that make of an RMSNorm the norm that this mixer has
   };
 
-  static std::vector<Layer> recurrences(const ModelConfig& config, const Weights& weights, LayerRange layers);
   void finish_convolved(int layer, float* row) override;
   void find_gates(int layer, std::int64_t row) override;
   void run_rule(int layer, const HeadRows& rows, float* piece) override;

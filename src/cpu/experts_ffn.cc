@@ -26,8 +26,9 @@ DenseFfnSpec shared_spec(const ExpertsFfnSpec& spec) {
 
 /// The largest of a model's mixtures, and the forms of rows that their matrices read.
 struct ExpertsFfn::Room {
-  int experts = 0, chosen = 0, width = 0;
-  bool inputs = false, inputs_quantized = false, gated = false, gated_quantized = false, shared = false;
+  int experts = 0, chosen = 0, width = 0, row_width = 0, latent_width = 0;
+  bool inputs = false, inputs_quantized = false, gated = false, gated_quantized = false, shared = false,
+       latents_quantized = false;
 
   Room(const ModelConfig& config, const Weights& weights, LayerRange layers) {
     for (std::size_t i = 0; i < config.layers.size(); ++i) {
@@ -36,11 +37,14 @@ struct ExpertsFfn::Room {
       experts = std::max(experts, spec->num_experts);
       chosen = std::max(chosen, spec->num_chosen);
       width = std::max(width, spec->width);
+      row_width = std::max(row_width, spec->row_width(config.width));
+      latent_width = std::max(latent_width, spec->latent_width);
       shared = shared || spec->shared_width > 0;
       const auto& w = std::get<ExpertsFfnWeights>(weights.layers[i].feed_forward);
       (w.gate.first.forms().any() ? inputs_quantized : inputs) = true;
       if (spec->is_gated) (w.up.first.forms().any() ? inputs_quantized : inputs) = true;
       (w.down.first.forms().any() ? gated_quantized : gated) = true;
+      latents_quantized = latents_quantized || w.latent_up.forms().any();
     }
   }
 };
@@ -66,12 +70,14 @@ ExpertsFfn::ExpertsFfn(int width, const Room& room, ComputeContext& context, Res
     return wanted ? QuantizedRows(slots, cols, context.kernels) : QuantizedRows();
   };
   pieces_.reserve(to_size(room.experts + 2 * kPiecesOfAThread * threads + 1));
-  inputs_ = floats(room.inputs, width);
-  inputs_quantized_ = quantized(room.inputs_quantized, width);
+  latents_ = context.make_rows(room.latent_width);
+  if (room.latents_quantized) latents_quantized_ = QuantizedRows(pass_rows_, room.latent_width, context.kernels);
+  inputs_ = floats(room.inputs, room.row_width);
+  inputs_quantized_ = quantized(room.inputs_quantized, room.row_width);
   gated_ = floats(room.gated, room.width);
   gated_quantized_ = quantized(room.gated_quantized, room.width);
   gated_scratch_ = AlignedBuffer<float>(to_size(threads) * to_size(gated_scratch_floats(pass_rows_)));
-  results_ = floats(true, width);
+  results_ = floats(true, room.row_width);
   shared_gates_ = context.make_rows(room.shared ? 1 : 0);
   shared_results_ = context.make_rows(room.shared ? width : 0);
   not_finite_.reserve(to_size(context.max_rows));
@@ -84,7 +90,8 @@ void ExpertsFfn::begin() {
 
 void ExpertsFfn::run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const StepRows& rows,
                      const Epilogue& epilogue) {
-  reads_stream_ = rows.count() == 1 && !spec.weighs_inputs;
+  reads_stream_ = rows.count() == 1 && !spec.weighs_inputs && !w.has_latent();
+  row_width_ = spec.row_width(width_);
   if (spec.own_norms) {
     multiply_normed_rows(spec, w, rows.count());
   } else {
@@ -101,10 +108,13 @@ void ExpertsFfn::run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, con
   }
 }
 
-/// Scores of all experts, and the result of the one that computes every row.
+/// Scores of all experts, the rows that these read, and the result of the one that computes every row.
 void ExpertsFfn::multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows) {
-  const std::array<Product, 2> products = {{{&w.router, scores_.data()}, {&w.shared_gate, shared_gates_.data()}}};
-  context_.multiply(std::span(products).first(w.shared_gate.rows > 0 ? 2 : 1), stream_.input(), rows);
+  std::array<Product, 3> products = {{{&w.router, scores_.data()}}};
+  std::size_t num_products = 1;
+  if (w.shared_gate.rows > 0) products[num_products++] = {&w.shared_gate, shared_gates_.data()};
+  if (w.has_latent()) products[num_products++] = {&w.latent_down, latents_.data()};
+  context_.multiply(std::span(products).first(num_products), stream_.input(), rows);
   if (!w.has_shared()) return;
   shared_.compute(shared_spec(spec), w.shared, rows, shared_results_.data());
 }
@@ -141,6 +151,11 @@ void ExpertsFfn::choose(const Pass& pass, const StepRows& rows) {
   }
 }
 
+/// What experts read of a row of the pass.
+const float* ExpertsFfn::experts_row(const Pass& pass, std::int64_t row) const {
+  return (pass.w.has_latent() ? latents_.data() : stream_.h()) + (pass.first + row) * row_width_;
+}
+
 /// The input of each group, as rows of a matrix of its own. A row that is alone in its step is that already, unless its
 /// experts read it weighted: results, which are still to come, lend room for that.
 void ExpertsFfn::gather(const Pass& pass) {
@@ -151,32 +166,23 @@ void ExpertsFfn::gather(const Pass& pass) {
     for (int rank = 0; rank < choices_.num_chosen(); ++rank) {
       const ExpertChoices::Group& group = choices_.group_of(row, rank);
       const int slot = choices_.slot(row, rank);
-      const float* h = stream_.h() + (pass.first + row) * width_;
+      const float* x = experts_row(pass, row);
       if (pass.spec.weighs_inputs) {
-        float* weighted = results_.data() + std::int64_t{slot} * width_;
-        std::copy_n(h, width_, weighted);
-        context_.kernels.scale(weighted, choices_.weight(row, rank), width_);
-        h = weighted;
+        float* weighted = results_.data() + std::int64_t{slot} * row_width_;
+        std::copy_n(x, row_width_, weighted);
+        context_.kernels.scale(weighted, choices_.weight(row, rank), row_width_);
+        x = weighted;
       }
-      if (floats) std::copy_n(h, width_, inputs_.data() + std::int64_t{slot} * width_);
+      if (floats) std::copy_n(x, row_width_, inputs_.data() + std::int64_t{slot} * row_width_);
       if (!forms.any()) continue;
-      const std::int64_t of_group = slot - group.first;
-      inputs_quantized_.out(forms, group.first, width_)
-          .write({.x = h,
-                  .stride = width_,
-                  .row = of_group,
-                  .row_end = of_group + 1,
-                  .rows = group.count,
-                  .block = 0,
-                  .blocks = width_ / kActBlock,
-                  .cols = width_});
+      inputs_quantized_.out(forms, group.first, row_width_).write_row(x, slot - group.first, group.count, row_width_);
     }
   });
 }
 
 ActivationRows ExpertsFfn::input_of(const ExpertChoices::Group& group) const {
   if (reads_stream_) return stream_.input();
-  return inputs_quantized_.view(inputs_.data() + std::int64_t{group.first} * width_, width_, group.first);
+  return inputs_quantized_.view(inputs_.data() + std::int64_t{group.first} * row_width_, row_width_, group.first);
 }
 
 /// Pieces that take about equally long, whether an expert has one row or most of them: ranges of the `items` that the
@@ -230,33 +236,58 @@ void ExpertsFfn::multiply_up(const Pass& pass) {
 void ExpertsFfn::multiply_down(const Pass& pass) {
   const std::int64_t width = pass.spec.width;
   context_.enter(StepPart::kDown);
-  for_pieces(num_panels(width_), [&](const ExpertChoices::Group& group, const ProductPart& part, int worker) {
+  for_pieces(num_panels(row_width_), [&](const ExpertChoices::Group& group, const ProductPart& part, int worker) {
     const WeightMatrix down = pass.w.down.of(group.expert);
     const ActivationRows gated = gated_quantized_.view(gated_.data() + group.first * width, width, group.first);
-    multiply_part({&down, results_.data() + std::int64_t{group.first} * width_}, gated, part, context_.kernels,
+    multiply_part({&down, results_.data() + std::int64_t{group.first} * row_width_}, gated, part, context_.kernels,
                   context_.scratch, worker);
   });
 }
 
-/// A row's results are added by rank, the highest score first; the one of the expert for every row comes last.
 void ExpertsFfn::combine(const Pass& pass, int rows, const Epilogue& epilogue) {
-  context_.enter(StepPart::kRows);
-  context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) {
-    float* h = stream_.h() + (pass.first + row) * width_;
-    for (int rank = 0; rank < choices_.num_chosen(); ++rank) {
-      float* result = results_.data() + std::int64_t{choices_.slot(row, rank)} * width_;
-      const int expert = choices_.expert(row, rank);
-      if (const float* bias = pass.w.down.bias_of(expert)) context_.kernels.add(result, bias, width_);
-      const float weight = pass.spec.weighs_inputs ? 1 : choices_.weight(row, rank);
-      context_.kernels.scale(result, weight * result_scale_of(pass.w, expert), width_);
-      if (rank == 0) std::copy_n(result, width_, h);
-      if (rank > 0) context_.kernels.add(h, result, width_);
-    }
-    if (pass.w.post_experts_norm != nullptr) stream_.norm_result(pass.w.post_experts_norm, h);
-    if (pass.w.has_shared()) add_shared(pass.w, pass.first + row);
-    if (pass.spec.sum_scale != 1) context_.kernels.scale(h, pass.spec.sum_scale, width_);
-    stream_.finish_row(epilogue, pass.first + row, rows);
+  const auto for_rows = [&](const auto& body) {
+    context_.enter(StepPart::kRows);
+    context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) { body(row); });
+  };
+  if (!pass.w.has_latent()) {
+    return for_rows([&](std::int64_t row) {
+      add_results(pass, row, stream_.h() + (pass.first + row) * width_);
+      finish_row(pass, row, rows, epilogue);
+    });
+  }
+  float* sums = latents_.data() + std::int64_t{pass.first} * row_width_;
+  const RowForms forms = pass.w.latent_up.forms();
+  for_rows([&](std::int64_t row) {
+    float* sum = sums + row * row_width_;
+    add_results(pass, row, sum);
+    if (forms.any()) latents_quantized_.out(forms).write_row(sum, row, choices_.num_rows(), row_width_);
   });
+  const Product up{&pass.w.latent_up, stream_.h() + std::int64_t{pass.first} * width_};
+  context_.enter(StepPart::kDown);
+  context_.multiply({&up, 1}, latents_quantized_.view(sums, row_width_), choices_.num_rows());
+  for_rows([&](std::int64_t row) { finish_row(pass, row, rows, epilogue); });
+}
+
+/// A row's results are added by rank, the highest score first.
+void ExpertsFfn::add_results(const Pass& pass, std::int64_t row, float* sum) {
+  for (int rank = 0; rank < choices_.num_chosen(); ++rank) {
+    float* result = results_.data() + std::int64_t{choices_.slot(row, rank)} * row_width_;
+    const int expert = choices_.expert(row, rank);
+    if (const float* bias = pass.w.down.bias_of(expert)) context_.kernels.add(result, bias, row_width_);
+    const float weight = pass.spec.weighs_inputs ? 1 : choices_.weight(row, rank);
+    context_.kernels.scale(result, weight * result_scale_of(pass.w, expert), row_width_);
+    if (rank == 0) std::copy_n(result, row_width_, sum);
+    if (rank > 0) context_.kernels.add(sum, result, row_width_);
+  }
+}
+
+/// The result of the expert for every row comes last.
+void ExpertsFfn::finish_row(const Pass& pass, std::int64_t row, int rows, const Epilogue& epilogue) {
+  float* h = stream_.h() + (pass.first + row) * width_;
+  if (pass.w.post_experts_norm != nullptr) stream_.norm_result(pass.w.post_experts_norm, h);
+  if (pass.w.has_shared()) add_shared(pass.w, pass.first + row);
+  if (pass.spec.sum_scale != 1) context_.kernels.scale(h, pass.spec.sum_scale, width_);
+  stream_.finish_row(epilogue, pass.first + row, rows);
 }
 
 void ExpertsFfn::add_shared(const ExpertsFfnWeights& w, std::int64_t row) {

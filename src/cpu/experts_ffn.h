@@ -31,8 +31,8 @@ class ExpertsFfn {
 
   /// The forms in which matrices read the feed-forward's input.
   static RowForms forms(const ExpertsFfnWeights& w) {
-    return w.router.forms() | w.gate.first.forms() | w.up.first.forms() | w.shared_gate.forms() |
-           DenseFfn::forms(w.shared);
+    const RowForms of_experts = w.has_latent() ? w.latent_down.forms() : w.gate.first.forms() | w.up.first.forms();
+    return w.router.forms() | of_experts | w.shared_gate.forms() | DenseFfn::forms(w.shared);
   }
 
   /// Bytes of the experts whose weights were read in this step.
@@ -61,10 +61,13 @@ class ExpertsFfn {
   void multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows);
   void norm_rows(const Norm& norm, int rows);
   void choose(const Pass& pass, const StepRows& rows);
+  const float* experts_row(const Pass& pass, std::int64_t row) const;
   void gather(const Pass& pass);
   void multiply_up(const Pass& pass);
   void multiply_down(const Pass& pass);
   void combine(const Pass& pass, int rows, const Epilogue& epilogue);
+  void add_results(const Pass& pass, std::int64_t row, float* sum);
+  void finish_row(const Pass& pass, std::int64_t row, int rows, const Epilogue& epilogue);
   void add_shared(const ExpertsFfnWeights& w, std::int64_t row);
   void cut(std::int64_t items);
   template <class Body>
@@ -79,12 +82,15 @@ class ExpertsFfn {
   AlignedBuffer<float> scores_;  // [rows, experts]
   ExpertChoices choices_;
   std::vector<Piece> pieces_;
-  AlignedBuffer<float> inputs_;  // [slots, width]         where a product wants floats
+  int row_width_ = 0;             // of the rows that the layer's experts read and give
+  AlignedBuffer<float> latents_;  // [rows, latent width]   the experts' rows, then their sums, where they are not h
+  QuantizedRows latents_quantized_;
+  AlignedBuffer<float> inputs_;  // [slots, row width]     where a product wants floats
   QuantizedRows inputs_quantized_;
   AlignedBuffer<float> gated_;  // [slots, expert width]  activation(gate, up), where a product wants floats
   QuantizedRows gated_quantized_;
   AlignedBuffer<float> gated_scratch_;   // [threads][gated_scratch_floats] (cpu/multiply.h)
-  AlignedBuffer<float> results_;         // [slots, width]
+  AlignedBuffer<float> results_;         // [slots, row width]
   AlignedBuffer<float> shared_gates_;    // [rows]         where a mixture has a gated expert for every row
   AlignedBuffer<float> shared_results_;  // [rows, width]
   std::uint64_t bytes_read_ = 0;

@@ -45,15 +45,7 @@ void HeadProducts::gather(const ExpertMatrices& w, const HeadParts<const float>&
           for (std::int64_t row = first; row < until; ++row) {
             const float* from = x.first + row * x.row_stride + head * x.head_step;
             if (w.first.forms().any()) {
-              quantized_.out(w.first.forms(), head * rows, cols)
-                  .write({.x = from,
-                          .stride = cols,
-                          .row = row,
-                          .row_end = row + 1,
-                          .rows = rows,
-                          .block = 0,
-                          .blocks = cols / kActBlock,
-                          .cols = cols});
+              quantized_.out(w.first.forms(), head * rows, cols).write_row(from, row, rows, cols);
             } else {
               std::copy_n(from, cols, floats_.data() + (head * rows + row) * cols);
             }

@@ -13,6 +13,8 @@
 
 #include "cpu/compute_context.h"
 #include "cpu/convolution_rows.h"
+#include "cpu/weights.h"
+#include "kv/layer_range.h"
 #include "kv/snapshot_arena.h"
 #include "model/batch.h"
 #include "model/head_states.h"
@@ -46,6 +48,21 @@ class HeadRecurrence {
     int head, column;
   };
 
+  /// [num_layers] of the layers that have such a mixer, whose spec and weights the functions give.
+  template <class Spec, class Tensors>
+  static std::vector<Layer> recurrences(const ModelConfig& config, const Weights& weights, LayerRange layers,
+                                        const Spec* (LayerSpec::*spec)() const,
+                                        const Tensors* (*weights_of)(const ModelConfig&, const Weights&, LayerRange,
+                                                                     std::size_t)) {
+    std::vector<Layer> all(config.layers.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Tensors* w = weights_of(config, weights, layers, i);
+      if (w == nullptr) continue;
+      all[i] = {.states = states_of(*(config.layers[i].*spec)()), .taps = w->taps};
+      if constexpr (requires { w->taps_bias; }) all[i].taps_bias = w->taps_bias;
+    }
+    return all;
+  }
   /// `layers`: [num_layers]. Both references must outlive it.
   HeadRecurrence(SnapshotArena& snapshots, ComputeContext& context, const std::vector<Layer>& layers);
   ~HeadRecurrence() = default;

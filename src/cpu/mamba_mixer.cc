@@ -17,20 +17,11 @@ const MambaWeights* weights_of(const ModelConfig& config, const Weights& weights
 
 }  // namespace
 
-std::vector<HeadRecurrence::Layer> MambaMixer::recurrences(const ModelConfig& config, const Weights& weights,
-                                                           LayerRange layers) {
-  std::vector<Layer> all(config.layers.size());
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (const MambaWeights* w = weights_of(config, weights, layers, i))
-      all[i] = {.states = states_of(*config.layers[i].mamba()), .taps = w->taps, .taps_bias = w->taps_bias};
-  return all;
-}
-
 RowForms MambaMixer::forms(const MambaWeights& w) { return w.gate.forms() | w.input.forms() | w.step.forms(); }
 
 MambaMixer::MambaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots,
                        ComputeContext& context, ResidualStream& stream, LayerRange layers)
-    : HeadRecurrence(snapshots, context, recurrences(config, weights, layers)),
+    : HeadRecurrence(snapshots, context, recurrences(config, weights, layers, &LayerSpec::mamba, weights_of)),
       config_(config),
       context_(context),
       stream_(stream),

@@ -32,7 +32,6 @@ class MambaMixer : public HeadRecurrence {
     const MambaWeights* weights = nullptr;
   };
 
-  static std::vector<Layer> recurrences(const ModelConfig& config, const Weights& weights, LayerRange layers);
   void find_gates(int layer, std::int64_t row) override;
   void run_rule(int layer, const HeadRows& rows, float* piece) override;
   void gate_result(int layer, std::int64_t batch_row, std::int64_t row);

@@ -27,6 +27,17 @@ struct QuantizedOut {
 
   bool is_wanted() const { return forms.any(); }
   void write(const RowPart& part) const;
+  /// Quantizes row `row` of a matrix of `rows` x `cols`, at x.
+  void write_row(const float* x, std::int64_t row, std::int64_t rows, std::int64_t cols) const {
+    write({.x = x,
+           .stride = cols,
+           .row = row,
+           .row_end = row + 1,
+           .rows = rows,
+           .block = 0,
+           .blocks = cols / kActBlock,
+           .cols = cols});
+  }
 };
 
 class QuantizedRows {
@@ -44,17 +55,6 @@ class QuantizedRows {
             .joined = joined_.size() == 0 ? nullptr : joined_.data() + first * cols};
   }
   std::size_t size_bytes() const { return int8_.size_bytes() + bf16_.size_bytes() + joined_.size_bytes(); }
-  /// Quantizes row `row` of a matrix of `rows` x `cols`, at x.
-  void write_row(RowForms forms, const float* x, std::int64_t row, std::int64_t rows, std::int64_t cols) {
-    out(forms).write({.x = x,
-                      .stride = cols,
-                      .row = row,
-                      .row_end = row + 1,
-                      .rows = rows,
-                      .block = 0,
-                      .blocks = cols / kActBlock,
-                      .cols = cols});
-  }
   /// All rows from `first` on, with the floats `x` from which they were quantized.
   ActivationRows view(const float* x, std::int64_t cols, std::int64_t first = 0) const {
     return {.cols = cols,

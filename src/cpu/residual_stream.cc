@@ -76,7 +76,7 @@ void ResidualStream::keep_rows(std::span<const std::int32_t> rows) {
 }
 
 void ResidualStream::quantize_row(RowForms forms, const float* x, std::int64_t cols, std::int64_t row, int rows) {
-  quantized_.write_row(forms, x + row * cols, row, rows, cols);
+  quantized_.out(forms).write_row(x + row * cols, row, rows, cols);
 }
 
 void ResidualStream::quantize_rows(RowForms forms, const float* x, std::int64_t cols, int rows) {

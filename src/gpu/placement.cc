@@ -67,6 +67,7 @@ std::string reason_against(const LayerSpec& spec) {
   if ((dense != nullptr && dense->limit > 0) || (experts != nullptr && experts->limit + experts->shared_limit > 0))
     return "its feed-forward has limits";
   if (experts != nullptr && experts->weighs_inputs) return "what its experts read is weighted";
+  if (experts != nullptr && experts->latent_width > 0) return "its experts work on narrower rows";
   if (attention != nullptr && attention->output_gate) return "its attention has a gate with a matrix of its own";
   if (attention != nullptr && attention->qk_norm_is_whole) return "it norms all heads of Q and K at once";
   if (attention != nullptr && attention->qk_norm_by_head) return "its heads of Q and K have norms of their own";

@@ -295,6 +295,12 @@ struct ExpertsFfnSpec {
   float sum_scale = 1;                         // of the mixture's result and that of the expert for every row together
   float limit = 0, shared_limit = 0;           // as DenseFfnSpec, of experts and of the one for every row
   bool weighs_inputs = false;  // an expert's weight multiplies its input in place of its result (Meta, 2025: Llama 4)
+  int latent_width =
+      0;  // of the rows that experts read and give: a product of the stream's makes them, and another one
+          // makes of their weighted sum a row of the stream (NVIDIA, 2025: Nemotron 3); 0: the stream's
+
+  /// The width of the rows that experts read and give in a model of that width.
+  int row_width(int of_stream) const { return latent_width > 0 ? latent_width : of_stream; }
 };
 
 /// Stands for the mixer or the feed-forward of a layer that has none, and for which the file has no tensor.

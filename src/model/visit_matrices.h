@@ -53,6 +53,8 @@ void visit_matrices(const DenseFfnTensors<Form>& w, const Visit& visit) {
 template <class Form, class Visit>
 void visit_matrices(const ExpertsFfnTensors<Form>& w, const Visit& visit) {
   visit(w.router, false);
+  for (const auto* matrix : {&w.latent_down, &w.latent_up})
+    if (is_present(*matrix)) visit(*matrix, false);
   for (int i = 0; i < w.num_chosen; ++i)
     for (const auto* matrices : {&w.gate, &w.up, &w.down})
       if (is_present(matrices->of(i))) visit(matrices->of(i), false);

@@ -83,16 +83,17 @@ Result<void> WeightLister::experts(const std::string& name, const ExpertsFfnSpec
 }
 
 Result<void> WeightLister::gate_and_up(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w) {
+  const int row_width = spec.row_width(config_.width);
   if (!spec.is_gated)
-    return experts(tensor_names::of_layer(layer, tensor_names::kUpOfExperts), spec, spec.width, config_.width, w.gate);
+    return experts(tensor_names::of_layer(layer, tensor_names::kUpOfExperts), spec, spec.width, row_width, w.gate);
   const std::string both = tensor_names::of_layer(layer, tensor_names::kGateUpOfExperts);
   if (source_.find_tensor(both) == nullptr) {
     OCTAVO_TRY_VOID(
-        experts(tensor_names::of_layer(layer, tensor_names::kGateOfExperts), spec, spec.width, config_.width, w.gate));
-    return experts(tensor_names::of_layer(layer, tensor_names::kUpOfExperts), spec, spec.width, config_.width, w.up);
+        experts(tensor_names::of_layer(layer, tensor_names::kGateOfExperts), spec, spec.width, row_width, w.gate));
+    return experts(tensor_names::of_layer(layer, tensor_names::kUpOfExperts), spec, spec.width, row_width, w.up);
   }
   const std::int64_t rows = 2 * std::int64_t{spec.width};
-  OCTAVO_TRY(const SourceTensor* tensor, find_experts(both, spec, rows, config_.width));
+  OCTAVO_TRY(const SourceTensor* tensor, find_experts(both, spec, rows, row_width));
   if (spec.biases != Presence::kAbsent || tensor->tensor.type == DType::kNVFP4)
     return fail("{}: tensor {} holds gate and up in one, which is not supported with biases or in {}", source_.name(),
                 both, dtype_info(tensor->tensor.type).name);
@@ -100,7 +101,7 @@ Result<void> WeightLister::gate_and_up(int layer, const ExpertsFfnSpec& spec, Ex
     half->index = add({.source = tensor,
                        .type = type_of(*tensor),
                        .rows = spec.width,
-                       .cols = config_.width,
+                       .cols = row_width,
                        .count = spec.num_experts,
                        .first_row = half == &w.up ? spec.width : 0,
                        .row_step = rows});
@@ -312,7 +313,12 @@ Result<void> WeightLister::list_feed_forward(int layer, const ExpertsFfnSpec& sp
   const auto choice_bias = spec.router.choice_bias_is_bare ? tensor_names::kBareChoiceBias : tensor_names::kChoiceBias;
   OCTAVO_TRY_VOID(vector(name(choice_bias), spec.num_experts, spec.router.choice_bias, f.choice_bias));
   OCTAVO_TRY_VOID(gate_and_up(layer, spec, f));
-  OCTAVO_TRY_VOID(experts(name(tensor_names::kDownOfExperts), spec, config_.width, spec.width, f.down));
+  const int row_width = spec.row_width(config_.width);
+  OCTAVO_TRY_VOID(experts(name(tensor_names::kDownOfExperts), spec, row_width, spec.width, f.down));
+  if (spec.latent_width > 0) {
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kLatentDown), row_width, config_.width, f.latent_down));
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kLatentUp), config_.width, row_width, f.latent_up));
+  }
   if (list_.matrix(f.down.index).type != DType::kNVFP4)  // there it is a factor of the weights
     OCTAVO_TRY_VOID(vector(name(tensor_names::kResultScales), spec.num_experts, spec.result_scales, f.result_scales));
   if (spec.own_norms) OCTAVO_TRY_VOID(list_own_norms(layer, f));

@@ -124,14 +124,16 @@ struct DenseFfnTensors {
 template <class Form>
 struct ExpertsFfnTensors {
   typename Form::Matrix router{};         // [num_experts, width]
-  typename Form::Experts gate{}, up{};    // [num_experts][expert width, width]
-  typename Form::Experts down{};          // [num_experts][width, expert width]
+  typename Form::Experts gate{}, up{};    // [num_experts][expert width, latent width]
+  typename Form::Experts down{};          // [num_experts][latent width, expert width]
   int num_chosen = 0;                     // experts that a row meets
   typename Form::Vector router_bias{};    // [num_experts], added to scores; may be absent
   typename Form::Vector choice_bias{};    // [num_experts], of RouterSpec; may be absent
   typename Form::Vector result_scales{};  // [num_experts]; absent: 1
   DenseFfnTensors<Form> shared{};         // the expert for every row; may be absent
   typename Form::Matrix shared_gate{};    // [1, width]; absent: 1
+  typename Form::Matrix latent_down{};    // [latent width, width]; absent: width stands for it in all of these
+  typename Form::Matrix latent_up{};      // [width, latent width]
 
   // [width]; absent: all parts read the row in the form that the layer's norm gives it, and results are added as they
   // are.
@@ -141,11 +143,12 @@ struct ExpertsFfnTensors {
   typename Form::Vector post_shared_norm{};
 
   bool has_shared() const { return is_present(shared.gate); }
+  bool has_latent() const { return is_present(latent_down); }
   static constexpr auto members() {
     using W = ExpertsFfnTensors;
     return std::tuple(&W::router, &W::gate, &W::up, &W::down, &W::num_chosen, &W::router_bias, &W::choice_bias,
-                      &W::result_scales, &W::shared, &W::shared_gate, &W::router_norm, &W::experts_norm,
-                      &W::post_experts_norm, &W::post_shared_norm);
+                      &W::result_scales, &W::shared, &W::shared_gate, &W::latent_down, &W::latent_up, &W::router_norm,
+                      &W::experts_norm, &W::post_experts_norm, &W::post_shared_norm);
   }
 };
 

@@ -63,6 +63,7 @@ inline constexpr std::string_view kRouter = "ffn_gate_inp.weight", kRouterBias =
 inline constexpr std::string_view kChoiceBias = "exp_probs_b.bias", kBareChoiceBias = "exp_probs_b";
 inline constexpr std::string_view kGateOfExperts = "ffn_gate_exps.weight", kUpOfExperts = "ffn_up_exps.weight",
                                   kDownOfExperts = "ffn_down_exps.weight";
+inline constexpr std::string_view kLatentDown = "ffn_latent_down.weight", kLatentUp = "ffn_latent_up.weight";
 inline constexpr std::string_view kGateUpOfExperts = "ffn_gate_up_exps.weight";  // each expert's gate, then its up
 inline constexpr std::string_view kResultScales = "ffn_down_exps.scale";
 inline constexpr std::string_view kRouterNorm = "ffn_gate_inp.scale", kExpertsNorm = "pre_ffw_norm_2.weight",

@@ -134,17 +134,24 @@ Reading<bool> read_json(CallReader& in, std::string& out, std::size_t most);
 /// Takes a JSON string without escapes, whose text becomes `out`.
 Reading<bool> read_plain_string(CallReader& in, std::string& out);
 
-/// Takes text up to `mark`, and the mark, and gives each byte of the text to `sink`. False: there was no mark.
+/// Takes text up to `mark`, and the mark, and gives each byte of the text to `sink`. `begun`: the first bytes of both,
+/// which were taken already. False: there was no mark.
 template <class Sink>
-Reading<bool> read_until(CallReader& in, std::string_view mark, Sink sink) {
+Reading<bool> read_until(CallReader& in, std::string_view mark, Sink sink, std::string_view begun = {}) {
   const std::array marks = {mark};
   MarkFinder finder(marks);
   std::string waiting;  // bytes that may become the mark
   for (;;) {
-    const int next = co_await in.peek();
-    if (next == CallReader::kEnd) break;
-    in.take();
-    const char c = static_cast<char>(next);
+    char c = 0;
+    if (begun.empty()) {
+      const int next = co_await in.peek();
+      if (next == CallReader::kEnd) break;
+      in.take();
+      c = static_cast<char>(next);
+    } else {
+      c = begun.front();
+      begun.remove_prefix(1);
+    }
     waiting.push_back(c);
     const bool is_mark = finder.push(c) == 0;
     const std::size_t num_text = waiting.size() - (is_mark ? mark.size() : finder.held());

@@ -3,6 +3,7 @@
 #include "json/json_string.h"
 #include "toolcalls/json_scanner.h"
 #include "toolcalls/json_text.h"
+#include "toolcalls/python_value.h"
 
 namespace octavo {
 namespace {
@@ -48,6 +49,8 @@ void append_value(std::string& out, std::string_view text, std::uint8_t types) {
     out += bare;
   } else if (const auto word = json_of_python_word(bare); word && (json_type_of(*word) & types) != 0) {
     out += *word;
+  } else if (const auto value = (types & kJsonString) == 0 ? json_of_python(bare) : std::nullopt) {
+    out += *value;
   } else if (type != 0 && (types & kJsonString) == 0) {
     out += bare;
   } else {
@@ -55,16 +58,28 @@ void append_value(std::string& out, std::string_view text, std::uint8_t types) {
   }
 }
 
-Reading<bool> read_string(CallReader& in, std::string_view mark, bool trims_lines, std::string& out) {
+Reading<bool> read_string(CallReader& in, std::string_view mark, bool trims_lines, std::string& out,
+                          std::string_view begun) {
   out.push_back('"');
   StringText text(out, trims_lines);
-  const bool ends = co_await read_until(in, mark, [&text](char c) { text.push(c); });
+  const bool ends = co_await read_until(in, mark, [&text](char c) { text.push(c); }, begun);
   if (ends) {
     out.push_back('"');
   } else {
     text.cut();
   }
   co_return ends;
+}
+
+/// Takes `mark` as far as it is there, and appends what was taken to `taken`. False: it is not whole.
+Reading<bool> take_mark(CallReader& in, std::string_view mark, std::string& taken) {
+  for (const char c : mark) {
+    const int next = co_await in.peek();
+    if (next == CallReader::kEnd || static_cast<char>(next) != c) co_return false;
+    in.take();
+    taken.push_back(c);
+  }
+  co_return !mark.empty();
 }
 
 Reading<bool> read_parameter(CallReader& in, const ParameterStyle& style, ObjectWriter& object) {
@@ -84,7 +99,11 @@ Reading<bool> read_parameter(CallReader& in, const ParameterStyle& style, Object
     if (!begins) co_return false;
   }
   object.key(key);
-  co_return co_await read_parameter_value(in, style.behind_value, types, style.trims_lines, in.arguments());
+  std::string begun;
+  const bool is_quoted = co_await take_mark(in, style.before_quoted, begun);
+  if (is_quoted)
+    co_return co_await read_parameter_value(in, style.behind_quoted, types, style.trims_lines, in.arguments());
+  co_return co_await read_parameter_value(in, style.behind_value, types, style.trims_lines, in.arguments(), begun);
 }
 
 }  // namespace
@@ -99,18 +118,21 @@ void ObjectWriter::key(std::string_view name) {
 void ObjectWriter::close() { out_ += has_members_ ? "}" : "{}"; }
 
 Reading<bool> read_parameter_value(CallReader& in, std::string_view mark, std::uint8_t types, bool trims_lines,
-                                   std::string& out) {
-  if (types == kJsonString) co_return co_await read_string(in, mark, trims_lines, out);
+                                   std::string& out, std::string_view begun) {
+  if (types == kJsonString) co_return co_await read_string(in, mark, trims_lines, out, begun);
   std::string text;
   bool is_long = false;
-  const bool ends = co_await read_until(in, mark, [&](char c) {
-    if (is_long) return append_json_byte(out, c);
-    text.push_back(c);
-    if (text.size() < CallReader::kMaxHeldBytes) return;
-    is_long = true;
-    append_json_string(out, text);
-    out.pop_back();
-  });
+  const bool ends = co_await read_until(
+      in, mark,
+      [&](char c) {
+        if (is_long) return append_json_byte(out, c);
+        text.push_back(c);
+        if (text.size() < CallReader::kMaxHeldBytes) return;
+        is_long = true;
+        append_json_string(out, text);
+        out.pop_back();
+      },
+      begun);
   if (is_long) {
     out.push_back('"');
   } else if (ends) {

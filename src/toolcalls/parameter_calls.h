@@ -33,6 +33,7 @@ struct ParameterStyle {
   std::string_view name_ends, behind_name;
   std::string_view before_key, key_ends, behind_key;
   std::string_view before_value = {}, behind_value;
+  std::string_view before_quoted = {}, behind_quoted = {};  // marks of a value whose text may have behind_value
   std::string_view behind_call;
   /// Texts behind the name of a parameter, one of which must stand there: the first marks a string, the second another
   /// value. Empty: the schema decides.
@@ -48,8 +49,9 @@ Reading<bool> read_parameter_calls(CallReader& in, std::span<const std::string_v
                                    const ParameterStyle& style);
 
 /// Takes a value of any of the `types` (bits of JsonType) up to `mark` and appends it to `out` in JSON. Text that is no
-/// value of these types becomes a string. False: there was no mark.
+/// value of these types, as JSON or Python write it, becomes a string. `begun`: the text's first bytes, which were
+/// taken already. False: there was no mark.
 Reading<bool> read_parameter_value(CallReader& in, std::string_view mark, std::uint8_t types, bool trims_lines,
-                                   std::string& out);
+                                   std::string& out, std::string_view begun = {});
 
 }  // namespace octavo

@@ -37,6 +37,19 @@ Reading<bool> read_escape(CallReader& in) {
   co_return true;
 }
 
+/// Reads what follows a quote, white space perhaps, which is appended to `space`. False: the string goes on, since what
+/// stands behind a whole one does not follow. Templates write strings between quotes as they are.
+Reading<bool> ends_string(CallReader& in, std::string& space) {
+  for (;;) {
+    const int next = co_await in.peek();
+    if (next == CallReader::kEnd) co_return true;
+    const char c = static_cast<char>(next);
+    if (!std::string_view(" \n\t\r").contains(c)) co_return std::string_view(",)]}:").contains(c);
+    in.take();
+    space.push_back(c);
+  }
+}
+
 Reading<bool> read_string(CallReader& in, char quote) {
   in.take();
   in.arguments().push_back('"');
@@ -45,7 +58,13 @@ Reading<bool> read_string(CallReader& in, char quote) {
     if (next == CallReader::kEnd) co_return false;
     const char c = static_cast<char>(next);
     in.take();
-    if (c == quote) break;
+    if (c == quote) {
+      std::string text(1, c);
+      const bool ends = co_await ends_string(in, text);
+      if (ends) break;
+      for (const char part : text) append_json_byte(in.arguments(), part);
+      continue;
+    }
     if (c != '\\') {
       append_json_byte(in.arguments(), c);
       continue;
@@ -108,6 +127,19 @@ Reading<bool> read_python_value(CallReader& in, int depth) {
   if (next == '"' || next == '\'') co_return co_await read_string(in, static_cast<char>(next));
   if (next == '{' || next == '[' || next == '(') co_return co_await read_members(in, next, depth);
   co_return co_await read_word(in);
+}
+
+std::optional<std::string> json_of_python(std::string_view text) {
+  const ToolSet no_tools;
+  CallReader in(no_tools, 1);
+  in.open({}, false);
+  Reading<bool> reading = read_python_value(in);
+  reading.start();
+  for (const char c : text)
+    if (reading.done() || !in.push(c)) return {};
+  if (!reading.done()) in.push(',');  // ends a word
+  if (!reading.done() || !reading.take()) return {};
+  return std::move(in.arguments());
 }
 
 }  // namespace octavo

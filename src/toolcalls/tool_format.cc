@@ -8,12 +8,14 @@ namespace octavo {
 namespace {
 
 // Formats with more signs to be told by stand first.
-constexpr std::array kFormats = {
-    &kHarmonyFormat,   &kAtemFormat,    &kGemmaFormat,       &kKimiFormat,        &kDsmlFormat,     &kDeepseekR1Format,
-    &kDeepseekFormat,  &kSolarFormat,   &kMistralFormat,     &kMistralListFormat, &kSeedFormat,     &kQwenFormat,
-    &kGlmFormat,       &kMinimaxFormat, &kBracketedFormat,   &kCommandFormat,     &kNemotronFormat, &kHermesFormat,
-    &kGraniteFormat,   &kApertusFormat, &kFunctionaryFormat, &kLfmFormat,         &kLlamaFormat,    &kLlama4Format,
-    &kDescribedFormat, &kGenericFormat};
+constexpr std::array kFormats = {&kHarmonyFormat,   &kAtemFormat,    &kGigaChatFormat,    &kGigaChatMessageFormat,
+                                 &kHunyuanFormat,   &kMiniCpmFormat, &kActionFormat,      &kFunctoolsFormat,
+                                 &kGemmaFormat,     &kKimiFormat,    &kDsmlFormat,        &kDeepseekR1Format,
+                                 &kDeepseekFormat,  &kSolarFormat,   &kMistralFormat,     &kMistralListFormat,
+                                 &kSeedFormat,      &kQwenFormat,    &kGlmFormat,         &kMinimaxFormat,
+                                 &kBracketedFormat, &kCommandFormat, &kNemotronFormat,    &kHermesFormat,
+                                 &kGraniteFormat,   &kApertusFormat, &kFunctionaryFormat, &kLfmFormat,
+                                 &kLlamaFormat,     &kLlama4Format,  &kDescribedFormat,   &kGenericFormat};
 
 }  // namespace
 

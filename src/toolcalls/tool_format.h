@@ -31,7 +31,7 @@ struct ToolFormat {
   /// Texts with which a call, or a list of calls, begins.
   std::array<std::string_view, 4> opens = {};
   /// Control tokens within calls, which must be shown; elsewhere such tokens are not.
-  std::array<std::string_view, 6> tokens = {};
+  std::array<std::string_view, 9> tokens = {};
   /// The end of a call, at which generation can stop if it is to be the only one; empty: no text is a sure end.
   std::string_view end = {};
   bool at_beginning = false;  // whether calls open only where the answer has no other content in front

@@ -52,7 +52,7 @@ class GatedProductOf : public testing::TestWithParam<IsaLevel> {
     for (float& v : x_) v = normal(random);
     quantized_ = QuantizedRows(rows, kCols, kernels);
     for (std::int64_t row = 0; row < rows; ++row)
-      quantized_.write_row(all_forms(), x_.data() + row * kCols, row, rows, kCols);
+      quantized_.out(all_forms()).write_row(x_.data() + row * kCols, row, rows, kCols);
   }
   ActivationRows input() const { return quantized_.view(x_.data(), kCols); }
   static RowForms all_forms() { return {.int8 = true, .bf16 = kernels_of_level(GetParam())->round_row != nullptr}; }
@@ -83,7 +83,7 @@ void GatedProductOf::expect_bits_of_the_parts(const WeightMatrix& gate, const We
   for (std::int64_t row = 0; row < rows; ++row) {
     float* own = g.data() + row * width;
     kernels.silu_mul(own, u.data() + row * width, width, own);
-    if (quantizes) wanted.write_row(all_forms(), own, row, rows, width);
+    if (quantizes) wanted.out(all_forms()).write_row(own, row, rows, width);
   }
   AlignedBuffer<float> floats(static_cast<std::size_t>(threads * gated_scratch_floats(rows)));
   multiply_gated({&gate, &up, kernels.silu_mul, out.data(), quantizes ? found.out(all_forms()) : QuantizedOut()},

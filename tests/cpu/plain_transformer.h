@@ -575,9 +575,10 @@ class PlainTransformer {
   static Row mixture(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const Row& of_router, const Row& h) {
     Row scores = product(w.router, of_router);
     add_bias(scores, w.router_bias);
-    Row out(h.size(), 0.0);
+    const Row row = spec.latent_width > 0 ? product(w.latent_down, h) : h;  // NemotronHMoE
+    Row out(row.size(), 0.0);
     for (const auto& [i, chosen] : choose(spec.router, w, std::move(scores), spec.num_chosen)) {
-      Row read = h;
+      Row read = row;
       if (spec.weighs_inputs)  // Llama4TextMoe
         for (double& x : read) x *= chosen;
       const double weight = spec.weighs_inputs ? 1 : chosen;
@@ -591,7 +592,7 @@ class PlainTransformer {
       for (double& x : result) x *= weight * static_cast<double>(result_scale_of(w, i));
       add(out, result);
     }
-    return out;
+    return spec.latent_width > 0 ? product(w.latent_up, out) : out;
   }
 
   const ModelConfig& config_;

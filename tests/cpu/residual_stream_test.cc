@@ -129,7 +129,7 @@ TEST_F(ResidualStreamTest, InputsAreQuantizedWhereAProductWantsIt) {
   for (int row = 0; row < kRows; ++row)
     stream_.norm_row({.weight = weight_.data(), .forms = {.int8 = true}}, row, row, kRows);
   QuantizedRows expected(kRows, kWidth, kernels);
-  for (int row = 0; row < kRows; ++row) expected.write_row({.int8 = true}, h(row), row, kRows, kWidth);
+  for (int row = 0; row < kRows; ++row) expected.out({.int8 = true}).write_row(h(row), row, kRows, kWidth);
   const std::size_t bytes = kRows * act_row_bytes(kWidth);
   EXPECT_EQ(std::memcmp(stream_.input().tiles, expected.view(nullptr, kWidth).tiles, bytes), 0);
 
@@ -137,7 +137,7 @@ TEST_F(ResidualStreamTest, InputsAreQuantizedWhereAProductWantsIt) {
   for (int row = 0; row < kRows; ++row) stream_.quantize_row({.int8 = true}, wide.data(), kMaxCols, row, kRows);
   QuantizedRows of_wide(kRows, kMaxCols, kernels);
   for (int row = 0; row < kRows; ++row)
-    of_wide.write_row({.int8 = true}, wide.data() + row * kMaxCols, row, kRows, kMaxCols);
+    of_wide.out({.int8 = true}).write_row(wide.data() + row * kMaxCols, row, kRows, kMaxCols);
   const ActivationRows view = stream_.quantized(wide.data(), kMaxCols);
   EXPECT_EQ(view.x, wide.data());
   EXPECT_EQ(view.cols, kMaxCols);

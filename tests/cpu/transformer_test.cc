@@ -195,6 +195,21 @@ TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
   }
 }
 
+TEST(Transformer, ExpertsMayReadNarrowerOrWiderRowsThanTheirRouter) {
+  const auto all = [](std::size_t) { return true; };
+  for (const std::uint32_t expert_rows : {32U, 96U})
+    for (const DType type : {DType::kF32, DType::kQ8_0}) {
+      SCOPED_TRACE(expert_rows);
+      const TinyModel tiny{.arch = "nemotron_h_moe", .layers = 4, .type = type, .expert_rows = expert_rows};
+      Model model(tiny), stages(tiny, {}, {}, {{.first = 0, .end = 2}, {.first = 2}});
+      if (type == DType::kF32) expect_as_plain(model);
+      const std::vector<float> whole = model.logits(some_tokens(30), 30, all);
+      EXPECT_EQ(model.logits(some_tokens(30), 7, all), whole);
+      EXPECT_EQ(model.logits(some_tokens(30), 1, all), whole);
+      EXPECT_EQ(stages.logits(some_tokens(30), 7, all), whole);
+    }
+}
+
 TEST(Transformer, QOfLatentAttentionMayBeMadeOfTheStream) {
   Model model({.arch = "deepseek2", .layers = 3, .q_rank = 0});
   expect_as_plain(model);

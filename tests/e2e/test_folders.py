@@ -24,7 +24,7 @@ SHAPES = {"tiny-llama": {"untied": True, "biases": True}, "tiny-mixtral": {}, "t
           "tiny-qwen2vl": {}, "tiny-muse-glimmer": {"window": 8}, "tiny-phi3": {}, "tiny-phi3-short": {}, "tiny-starcoder2": {},
           "tiny-stablelm": {"biases": True}, "tiny-stablelm-12b": {}, "tiny-apertus": {}, "tiny-lfm2": {"window": 0}, "tiny-lfm3": {"window": 8},
           "tiny-step35": {"window": 8}, "tiny-llama4": {"window": 8}, "tiny-llama4-dense": {"window": 8},
-          "tiny-granite-hybrid": {}, "tiny-granite-hybrid-experts": {}, "tiny-nemotron-h": {}, "tiny-nemotron-h-experts": {},
+          "tiny-granite-hybrid": {}, "tiny-granite-hybrid-experts": {}, "tiny-nemotron-h": {}, "tiny-nemotron-h-experts": {}, "tiny-nemotron-h-latent": {},
           "tiny-falcon-h1": {},
           "tiny-glm4moe": {}, "tiny-ernie-moe": {}, "tiny-mellum": {"window": 8, "yarn": 4.0}, "tiny-hy-v3": {}, "tiny-qwen3next": {},
           "tiny-laguna": {"window": 8, "yarn": 4.0}, "tiny-laguna-elements": {"window": 0}, "tiny-north": {"window": 8},
@@ -34,11 +34,11 @@ SHAPES = {"tiny-llama": {"untied": True, "biases": True}, "tiny-mixtral": {}, "t
 # A norm's weight less one, and one more again, is rounded; so is the logarithm of a decay.
 ROUNDED = ("tiny-gemma2", "tiny-gemma3", "tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next", "tiny-muse-glimmer",
            "tiny-step35", "tiny-granite-hybrid", "tiny-granite-hybrid-experts", "tiny-nemotron-h", "tiny-nemotron-h-experts",
-           "tiny-falcon-h1")
+           "tiny-nemotron-h-latent", "tiny-falcon-h1")
 # Families that transformers 4 wrote in another form, and those whose models on the hub have other parts beside the one of language.
 OLD_FORMS = ("tiny-mixtral", "tiny-qwen3moe", "tiny-gpt-oss", "tiny-gemma4-experts", "tiny-glm4moe", "tiny-ernie-moe", "tiny-mellum",
              "tiny-hy-v3", "tiny-qwen3next", "tiny-laguna", "tiny-north", "tiny-ling", "tiny-step35",
-             "tiny-granite-hybrid-experts", "tiny-nemotron-h", "tiny-nemotron-h-experts")
+             "tiny-granite-hybrid-experts", "tiny-nemotron-h", "tiny-nemotron-h-experts", "tiny-nemotron-h-latent")
 OTHER_PARTS = {"tiny-mistral3": "Mistral3ForConditionalGeneration", "tiny-qwen35": "Qwen3_5ForConditionalGeneration",
                "tiny-qwen35moe": "Qwen3_5MoeForConditionalGeneration", "tiny-gemma3": "Gemma3ForConditionalGeneration",
                "tiny-gemma4": "Gemma4ForConditionalGeneration", "tiny-qwen2vl": "Qwen2VLForConditionalGeneration",

@@ -195,6 +195,7 @@ class SameBits(unittest.TestCase):
         self.check(support.few_words_model("tiny-granite-hybrid-experts", types=("Q8_0", "Q4_K")))
         self.check(support.few_words_model("tiny-nemotron-h", types=("Q4_K", "Q6_K")))
         self.check(support.few_words_model("tiny-nemotron-h-experts", types=("Q8_0",)))
+        self.check(support.few_words_model("tiny-nemotron-h-latent", types=("Q8_0",)))
 
     def test_mamba_2_beside_attention(self):
         self.check(support.few_words_model("tiny-falcon-h1", types=("Q4_K", "Q8_0", "F16")))

@@ -237,7 +237,7 @@ class FloatWeights(Truth):
 
     def test_hybrids_with_mamba_2(self):
         for shape in ("tiny-granite-hybrid", "tiny-granite-hybrid-experts", "tiny-nemotron-h", "tiny-nemotron-h-experts",
-                      "tiny-falcon-h1", "tiny-falcon-h1-normed"):
+                      "tiny-nemotron-h-latent", "tiny-falcon-h1", "tiny-falcon-h1-normed"):
             with self.subTest(shape=shape):
                 self.check_exact(support.few_words_model(shape, types=F32))
         for shape in ("tiny-granite-hybrid", "tiny-nemotron-h", "tiny-falcon-h1"):
@@ -342,6 +342,7 @@ class QuantizedWeights(Truth):
                       "tiny-falcon-h1"):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")), max_kl=MAX_KL_OF_HYBRIDS)
+        self.check_close(support.few_words_model("tiny-nemotron-h-latent", types=("Q8_0",)), max_kl=MAX_KL_OF_HYBRIDS)
 
     def test_gated_results_and_groups_of_experts(self):
         for shape in ("tiny-laguna", "tiny-laguna-elements", "tiny-spark", "tiny-ling"):

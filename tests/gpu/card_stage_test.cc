@@ -184,6 +184,9 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
   EXPECT_EQ(reason("llama",
                    [](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.weighs_inputs = true}; }),
             "what its experts read is weighted");
+  EXPECT_EQ(
+      reason("llama", [](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.latent_width = 32}; }),
+      "its experts work on narrower rows");
   EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].mixer = DeltaSpec{.by_key_head = true}; }),
             "its value heads lie by key head");
 }

@@ -43,9 +43,10 @@ struct TinyModel {
   unsigned seed = 17;                                     // of the weights
   std::map<std::uint32_t, std::uint32_t> head_dims = {};  // of layers whose heads differ; no key of a file says so
   std::uint32_t experts = 0, chosen = 3;                  // of width ffn each; 0: 8 for mixtures, else none
-  bool fused_gate_up = false;                             // the experts' gate and up lie in one tensor
-  bool fused_qkv = false;                                 // Q, K and V lie in one tensor, and so do their biases
-  bool factors = false;  // a number beside each matrix of a layer, of mixtures one an expert
+  std::uint32_t expert_rows = 0;  // nemotron_h_moe: the width of the rows that experts read and give; 0: width
+  bool fused_gate_up = false;     // the experts' gate and up lie in one tensor
+  bool fused_qkv = false;         // Q, K and V lie in one tensor, and so do their biases
+  bool factors = false;           // a number beside each matrix of a layer, of mixtures one an expert
   // qwen35, qwen35moe: a draft head behind the layers, with random weights, or one that guesses what the model says
   // next: both then do little more than to look at the token.
   enum class Head : std::uint8_t { kNone, kRandom, kAgrees } head = Head::kNone;
@@ -248,6 +249,7 @@ struct TinyModel {
   void write_router(Writer& writer) const {
     key(writer, "expert_weights_norm", true);
     key(writer, "expert_weights_scale", 1.5F);
+    if (expert_rows > 0) key(writer, "moe_latent_size", expert_rows);
     if (!is_glm_moe()) return;
     key(writer, "expert_group_count", 4U);
     key(writer, "expert_group_used_count", 2U);
@@ -694,8 +696,11 @@ struct TinyModel {
       if (is_falcon()) write_mamba(writer, random, p);  // beside attention
       if (num_experts() > 0 && is_nemotron() && has_feed_forward(i)) {
         tensor(writer, random, p + "ffn_gate_inp.weight", num_experts(), width, false, DType::kF32);
-        of_experts(p + "ffn_up_exps.weight", ffn, width);
-        of_experts(p + "ffn_down_exps.weight", width, ffn);
+        const std::uint32_t rows = expert_rows > 0 ? expert_rows : width;
+        of_experts(p + "ffn_up_exps.weight", ffn, rows);
+        of_experts(p + "ffn_down_exps.weight", rows, ffn);
+        if (expert_rows > 0) matrix(p + "ffn_latent_down.weight", rows, width);
+        if (expert_rows > 0) matrix(p + "ffn_latent_up.weight", width, rows);
         floats(writer, random, p + "exp_probs_b.bias", {num_experts()}, 0.0F, 0.3F);
         matrix(p + "ffn_up_shexp.weight", shared_ffn(), width);
         matrix(p + "ffn_down_shexp.weight", width, shared_ffn());

@@ -87,6 +87,26 @@ inline std::vector<CorpusAnswer> json_answers() {
        "    {\"tool_call_id\": \"1\", \"tool_name\": \"time\", \"parameters\": {}}\n]<|END_ACTION|>",
        "",
        {{"weather", R"({"tags": ["a"]})"}, {"time", "{}"}}},
+      {"action",
+       "I look.\nAction:\n```json\n[\n    {\n        \"tool_name\": \"weather\",\n        \"parameters\": {\"days\": "
+       "1}\n"
+       "    },\n    {\"tool_name\": \"time\", \"parameters\": {}}\n]```\n",
+       "I look.",
+       {{"weather", R"({"days": 1})"}, {"time", "{}"}}},
+      {"action", "Action:\n```json\n{}\n```", "Action:\n```json\n{}\n```"},
+      {"functools",
+       " functools[{\"name\": \"weather\", \"arguments\": {\"city\": \"Rome\"}}, {\"name\": \"time\", \"arguments\": "
+       "{}}]",
+       "",
+       {{"weather", R"({"city": "Rome"})"}, {"time", "{}"}}},
+      {"gigachat",
+       "Hello!<|function_call|>{\"name\": \"weather\", \"arguments\": {\"days\": 1}}",
+       "Hello!",
+       {{"weather", R"({"days": 1})"}}},
+      {"gigachat-message",
+       "Hello!<|message_sep|>\n\nfunction call<|role_sep|>\n{\"name\": \"weather\", \"arguments\": {\"days\": 1}}",
+       "Hello!",
+       {{"weather", R"({"days": 1})"}}},
       {"granite", "<|tool_call|>[{\"name\": \"time\", \"arguments\": {}}]", "", {{"time", "{}"}}},
       // Llama 3
       {"llama",
@@ -254,6 +274,38 @@ inline std::vector<CorpusAnswer> parameter_answers() {
        "<tool_call>weather<arg_key>any</arg_key><arg_value>[1]</arg_value></tool_call>",
        "",
        {{"weather", R"({"any": [1]})"}}},
+      {"hunyuan",
+       "So.<tool_calls:opensource>\n<tool_call:opensource>weather<tool_sep:opensource>\n"
+       "<arg_key:opensource>city</arg_key:opensource>\n<arg_value:opensource>a</arg_value>\nb</arg_value:opensource>\n"
+       "<arg_key:opensource>days</arg_key:opensource>\n<arg_value:opensource>2</arg_value:opensource>\n"
+       "</tool_call:opensource>\n<tool_call:opensource>time<tool_sep:opensource>\n</tool_call:opensource>\n"
+       "</tool_calls:opensource>",
+       "So.",
+       {{"weather", R"({"city": "a</arg_value>\nb", "days": 2})"}, {"time", "{}"}}},
+      {"hunyuan", "<tool_call:opensource>time<tool_sep:opensource></tool_call:opensource>", "", {{"time", "{}"}}},
+      {"minicpm",
+       "<function name=\"weather\"><param name=\"city\">Rome</param><param name=\"days\">3</param></function>\n"
+       "<function name=\"time\"></function>",
+       "",
+       {{"weather", R"({"city": "Rome", "days": 3})"}, {"time", "{}"}}},
+      // A text may be quoted whatever it is, and a quote has no end but the one in front of the mark.
+      {"minicpm",
+       "<function name=\"weather\"><param name=\"city\"><![CDATA[<b>]]> & </param>\n]]></param><param "
+       "name=\"note\"><![CDATA[x]]></param></function>",
+       "",
+       {{"weather", R"({"city": "<b>]]> & </param>\n", "note": "x"})"}}},
+      {"minicpm",
+       "<function name=\"weather\"><param name=\"city\"><![CD</param><param name=\"note\"></param></function>",
+       "",
+       {{"weather", R"({"city": "<![CD", "note": ""})"}}},
+      // Values are Python's, and so are nested ones.
+      {"minicpm",
+       "<function name=\"weather\"><param name=\"wind\">True</param><param name=\"more\">{'a': [1, None, {'b': "
+       "\"it's\"}], 'c': {}}</param><param name=\"tags\">['x', False]</param><param "
+       "name=\"city\">['x']</param></function>",
+       "",
+       {{"weather", R"({"wind": true, "more": {"a": [1, null, {"b": "it's"}], "c": {}}, "tags": ["x", false],
+                        "city": "['x']"})"}}},
       {"minimax",
        "<minimax:tool_call>\n<invoke name=\"weather\">\n<parameter name=\"city\">Paris</parameter>\n<parameter "
        "name=\"days\">1"
@@ -274,6 +326,12 @@ inline std::vector<CorpusAnswer> parameter_answers() {
        "to=time<atem:function_calls>\n<atem:invoke name=\"time\">\n</atem:invoke>\n</atem:function_calls>",
        "",
        {{"time", "{}"}}},
+      {"atem",
+       "to=time<atem:function_calls>\n<atem:invoke name=\"time\">\n</atem:invoke>\n</atem:function_calls>"
+       "assistant to=weather<|message|><atem:function_calls>\n<atem:invoke name=\"weather\">\n<atem:parameter "
+       "name=\"days\">1</atem:parameter>\n</atem:invoke>\n</atem:function_calls>",
+       "",
+       {{"time", "{}"}, {"weather", R"({"days": 1})"}}},
       {"atem", "A letter (to=user) is a text", "A letter (to=user) is a text"},
       {"dsml",
        "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"weather\">\n<｜DSML｜parameter name=\"city\" "

@@ -1,7 +1,6 @@
 // Laguna (Poolside, 2026): a gate by softplus of attention's result, a router by sigmoids with a bias for the choice,
 // an expert for every row, and dense layers in front. Of each four layers the first sees all, if there are windows; the
 // others may have more heads, and their positions are not stretched.
-#include "base/to_size.h"
 #include "model/architectures/architectures.h"
 #include "model/architectures/experts_keys.h"
 #include "source/tensor_names.h"
@@ -23,14 +22,11 @@ Result<void> read_laguna(const ModelKeys& keys, ModelConfig& config) {
   constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kRequired};
   OCTAVO_TRY(layer.feed_forward, read_experts_and_shared(keys, kRouter, SumsToOne::kByKey));
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
-  const int num_layers = config.num_layers();
-  OCTAVO_TRY(const std::vector<int> heads, keys.sizes("attention.head_count", num_layers));
-  OCTAVO_TRY(const std::vector<int> kv_heads, keys.sizes("attention.head_count_kv", num_layers));
-  for (int i = 0; i < num_layers; ++i) {
-    OCTAVO_TRY(AttentionSpec attention, read_attention(keys, config, heads[to_size(i)], kv_heads[to_size(i)], {}));
-    attention.qk_norm = Presence::kRequired;
-    attention.output_gate = gate_of(keys, i, attention);
-    config.layers[to_size(i)].mixer = attention;
+  OCTAVO_TRY(std::vector<AttentionSpec> attentions, read_attentions(keys, config));
+  for (std::size_t i = 0; i < attentions.size(); ++i) {
+    attentions[i].qk_norm = Presence::kRequired;
+    attentions[i].output_gate = gate_of(keys, static_cast<int>(i), attentions[i]);
+    config.layers[i].mixer = attentions[i];
   }
   OCTAVO_TRY(const bool is_windowed, has_windows(keys));
   if (is_windowed)

@@ -228,6 +228,16 @@ Result<AttentionSpec> read_attention(const ModelKeys& keys, const ModelConfig& c
   return attention;
 }
 
+Result<std::vector<AttentionSpec>> read_attentions(const ModelKeys& keys, const ModelConfig& config) {
+  OCTAVO_TRY(const std::vector<int> heads, keys.sizes("attention.head_count", config.num_layers()));
+  OCTAVO_TRY(const std::vector<int> kv_heads, keys.sizes("attention.head_count_kv", config.num_layers()));
+  std::vector<AttentionSpec> attentions(heads.size());
+  for (std::size_t i = 0; i < heads.size(); ++i) {
+    OCTAVO_TRY(attentions[i], read_attention(keys, config, heads[i], kv_heads[i], {}));
+  }
+  return attentions;
+}
+
 Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig& config,
                                        std::optional<double> default_rope_base) {
   LayerSpec layer;

@@ -87,6 +87,9 @@ Result<void> read_head_dim(const ModelKeys& keys, const ModelConfig& config, con
 Result<AttentionSpec> read_attention(const ModelKeys& keys, const ModelConfig& config, int num_heads, int num_kv_heads,
                                      std::optional<double> default_rope_base);
 
+/// The attention of each layer, whose numbers of heads the file may have in arrays.
+Result<std::vector<AttentionSpec>> read_attentions(const ModelKeys& keys, const ModelConfig& config);
+
 /// The layer with such attention and the file's numbers of heads. The family sets the feed-forward, and what else is
 /// its own.
 Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig& config,

@@ -1,6 +1,7 @@
 // Nemotron-H and Nemotron 3 (NVIDIA, 2025): layers of one part each, Mamba-2, attention without positions, or a
 // feed-forward, in front of which stands the one norm of the layer. Feed-forwards are squares above 0 without a gate;
-// those of Nemotron 3 are mixtures, of which searched models (Puzzle) have others in each layer.
+// those of Nemotron 3 are mixtures, of which searched models (Puzzle) have others in each layer. Experts of Nemotron 3
+// Super read narrower rows than the router and the expert for every row.
 #include <algorithm>
 
 #include "base/to_size.h"
@@ -63,12 +64,7 @@ Result<std::vector<int>> read_expert_widths(const ModelKeys& keys, const std::ve
 /// The mixtures in the place of feed-forwards.
 Result<void> read_mixtures(const ModelKeys& keys, const std::vector<int>& widths, ModelConfig& config) {
   constexpr std::string_view kLatent = "moe_latent_size";
-  if (keys.has(kLatent)) {
-    OCTAVO_TRY(const int latent, keys.count(kLatent));
-    if (latent != 0)
-      return fail("{}: {} is {}, expected 0: experts that work on narrower rows are not supported", keys.path(),
-                  keys.key(kLatent), latent);
-  }
+  OCTAVO_TRY(const int latent, keys.has(kLatent) ? keys.count(kLatent) : Result<int>(0));
   OCTAVO_TRY(const std::vector<int> chosen, keys.sizes("expert_used_count", config.num_layers(), 0));
   OCTAVO_TRY(const std::vector<int> of_experts, read_expert_widths(keys, widths, chosen));
   constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kRequired};
@@ -81,6 +77,7 @@ Result<void> read_mixtures(const ModelKeys& keys, const std::vector<int>& widths
     OCTAVO_TRY_VOID(read_shared_expert(keys, experts));
     experts.router.gate = RouterSpec::Gate::kSigmoid;  // whatever a key says
     experts.is_gated = false;
+    experts.latent_width = latent;
     experts.activation = Activation::kSquaredRelu;
     config.layers[i].feed_forward = experts;
   }

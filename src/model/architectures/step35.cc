@@ -19,14 +19,12 @@ Result<void> rotate_half(const ModelKeys& keys, AttentionSpec& attention) {
   return {};
 }
 
-Result<void> read_attentions(const ModelKeys& keys, ModelConfig& config) {
-  const int num_layers = config.num_layers();
-  OCTAVO_TRY(const std::vector<int> heads, keys.sizes("attention.head_count", num_layers));
-  OCTAVO_TRY(const std::vector<int> kv_heads, keys.sizes("attention.head_count_kv", num_layers));
-  OCTAVO_TRY(const std::vector<bool> is_windowed, read_window_pattern(keys, std::nullopt, num_layers));
+Result<void> read_gated_attentions(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY(std::vector<AttentionSpec> attentions, read_attentions(keys, config));
+  OCTAVO_TRY(const std::vector<bool> is_windowed, read_window_pattern(keys, std::nullopt, config.num_layers()));
   OCTAVO_TRY(const int window, keys.size("attention.sliding_window"));
   for (std::size_t i = 0; i < is_windowed.size(); ++i) {
-    OCTAVO_TRY(AttentionSpec attention, read_attention(keys, config, heads[i], kv_heads[i], {}));
+    AttentionSpec& attention = attentions[i];
     attention.qk_norm = Presence::kOptional;
     attention.output_gate = OutputGate{.function = GateFunction::kSigmoid, .is_of_heads = true};
     if (!is_windowed[i]) {
@@ -55,7 +53,7 @@ Result<std::vector<float>> read_limits(const ModelKeys& keys, std::string_view s
 
 Result<void> read_step35(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY_VOID(read_equal_layers(keys, {}, config));
-  OCTAVO_TRY_VOID(read_attentions(keys, config));
+  OCTAVO_TRY_VOID(read_gated_attentions(keys, config));
   constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kOptional};
   OCTAVO_TRY(ExpertsFfnSpec experts, read_experts_and_shared(keys, kRouter, SumsToOne::kByKey));
   OCTAVO_TRY(const std::vector<float> limits, read_limits(keys, "swiglu_clamp_exp", config.num_layers()));

@@ -285,6 +285,12 @@ Result<void> add_windows(const FamilyKeys& keys) {
   return {};
 }
 
+Result<void> add_expert_groups(const FamilyKeys& keys) {
+  if (!keys.config.has("n_group") && !keys.config.has("topk_group")) return {};
+  constexpr SizeName kGroups[] = {{"n_group", "expert_group_count"}, {"topk_group", "expert_group_used_count"}};
+  return add_named_sizes(keys, kGroups);
+}
+
 Result<void> add_mixture_keys(const FamilyKeys& keys, const MixtureNames& names) {
   const SizeName sizes[] = {{names.num_experts, "expert_count"},
                             {names.num_chosen, "expert_used_count"},

@@ -49,6 +49,8 @@ struct MixtureNames {
   std::string_view num_experts, num_chosen, width;
 };
 Result<void> add_mixture_keys(const FamilyKeys& keys, const MixtureNames& names);
+/// The groups that experts lie in, if any.
+Result<void> add_expert_groups(const FamilyKeys& keys);
 /// The values of expert_gating_func.
 inline constexpr std::uint64_t kSoftmaxRouter = 1, kSigmoidRouter = 2;
 /// The member that counts the experts, which transformers 5 saves as num_local_experts where 4 had num_experts.

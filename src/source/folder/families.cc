@@ -17,11 +17,6 @@ constexpr TensorName kDeltaNames[] = {
     {"linear_attn.A_log", "ssm_a", TensorForm::kDecay},
     {"linear_attn.norm", "ssm_norm"},
     {"linear_attn.out_proj", "ssm_out", TensorForm::kValueHeadColumns},
-    // with experts
-    {"mlp.shared_expert_gate", "ffn_gate_inp_shexp", TensorForm::kVector},
-    {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
-    {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
-    {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
 };
 
 constexpr TensorName kQwen3NextNames[] = {
@@ -32,10 +27,6 @@ constexpr TensorName kQwen3NextNames[] = {
     {"linear_attn.A_log", "ssm_a", TensorForm::kDecay},
     {"linear_attn.norm", "ssm_norm"},
     {"linear_attn.out_proj", "ssm_out"},
-    {"mlp.shared_expert_gate", "ffn_gate_inp_shexp", TensorForm::kVector},
-    {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
-    {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
-    {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
 };
 
 constexpr TensorName kGptOssNames[] = {
@@ -173,25 +164,14 @@ constexpr Family kLfm3 = {.model = "Lfm3ForCausalLM",
                           .own_whole_names = kLfm2WholeNames,
                           .rope_factors = lfm3_rope_factors,
                           .ties_output = true};
-constexpr TensorName kRouterNames[] = {
-    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+constexpr TensorName kErnieNames[] = {
     {"mlp.gate.moe_statics.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
     {"mlp.moe_statics.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
-    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
-    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
-    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
 };
 constexpr TensorName kLagunaNames[] = {
     {"self_attn.g_proj", "attn_gate"},
-    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
-    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
-    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
-    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
     // as the checkpoint of the hub has them
     {"mlp.experts.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
-    {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
-    {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
-    {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
 };
 constexpr TensorName kLing2Names[] = {
     {"attention.query_key_value", "attn_qkv"},
@@ -199,9 +179,6 @@ constexpr TensorName kLing2Names[] = {
     {"attention.query_layernorm", "attn_q_norm"},
     {"attention.key_layernorm", "attn_k_norm"},
     {"mlp.gate.expert_bias", "exp_probs_b.bias", TensorForm::kVector},
-    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
-    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
-    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
 };
 constexpr TensorName kLing2WholeNames[] = {{"model.word_embeddings.weight", "token_embd.weight"}};
 constexpr TensorName kSparkNames[] = {
@@ -209,9 +186,6 @@ constexpr TensorName kSparkNames[] = {
 constexpr TensorName kSparkWholeNames[] = {{"model.embedding.weight", "token_embd.weight"}};
 constexpr TensorName kHunyuan3Names[] = {
     {"mlp.e_score_correction_bias", "exp_probs_b", TensorForm::kVector},
-    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
-    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
-    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
     // as the checkpoint of the hub has them
     {"mlp.router.gate", "ffn_gate_inp"},
     {"mlp.expert_bias", "exp_probs_b", TensorForm::kVector},
@@ -232,12 +206,7 @@ constexpr TensorName kLowRankNames[] = {
     {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
 };
 constexpr TensorName kDeepSeekNames[] = {
-    {"self_attn.kv_b_proj.weight", "attn_k_b.weight", TensorForm::kKeysThenValues},
-    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
-    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
-    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
-    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
-};
+    {"self_attn.kv_b_proj.weight", "attn_k_b.weight", TensorForm::kKeysThenValues}};
 constexpr auto kLatentNames = rows_of_both(kLowRankNames, kDeepSeekNames);
 constexpr TensorName kMiniCpm3OwnNames[] = {{"self_attn.kv_b_proj", "attn_kv_b"}};
 constexpr auto kMiniCpm3Names = rows_of_both(kLowRankNames, kMiniCpm3OwnNames);
@@ -260,7 +229,6 @@ constexpr Family kQwen3Next = {.model = "Qwen3NextForCausalLM",
 constexpr Family kGlm4Moe = {.model = "Glm4MoeForCausalLM",
                              .architecture = "glm4moe",
                              .add_keys = add_glm4moe_keys,
-                             .own_names = kRouterNames,
                              .has_norms_behind = true,
                              .has_layers_behind = true};
 constexpr Family kHunyuan3 = {.model = "HYV3ForCausalLM",
@@ -285,10 +253,6 @@ constexpr Family kLlama4 = {
 
 constexpr TensorName kStep35Names[] = {
     {"self_attn.g_proj", "attn_gate"},
-    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
-    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
-    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
-    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
     // as the checkpoint of the hub has them
     {"moe.gate", "ffn_gate_inp"},
     {"moe.router_bias", "exp_probs_b.bias", TensorForm::kVector},
@@ -531,13 +495,12 @@ constexpr Family kFamilies[] = {
     {.model = "Ernie4_5_MoeForCausalLM",
      .architecture = "ernie4_5-moe",
      .add_keys = add_ernie4_5_moe_keys,
-     .own_names = kRouterNames,
+     .own_names = kErnieNames,
      .ties_output = true},
     {.model = "LagunaForCausalLM", .architecture = "laguna", .add_keys = add_laguna_keys, .own_names = kLagunaNames},
     {.model = "Cohere2MoeForCausalLM",
      .architecture = "cohere2moe",
      .add_keys = add_cohere2moe_keys,
-     .own_names = kRouterNames,
      .ties_output = true,
      .has_layers_behind = true},
     {.model = "BailingMoeV2ForCausalLM",

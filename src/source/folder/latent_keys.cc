@@ -86,16 +86,6 @@ Result<void> add_router(const FamilyKeys& keys, std::uint64_t gate, bool is_norm
   return {};
 }
 
-Result<void> add_groups(const FamilyKeys& keys) {
-  OCTAVO_TRY(const auto groups, keys.config.size_if("n_group"));
-  OCTAVO_TRY(const auto chosen, keys.config.size_if("topk_group"));
-  if (groups.value_or(0) > 1) {
-    keys.out.add_u32(keys.key("expert_group_count"), std::min(*groups, kMostModelSize));
-    keys.out.add_u32(keys.key("expert_group_used_count"), std::min(chosen.value_or(0), kMostModelSize));
-  }
-  return {};
-}
-
 Result<void> add_deepseek_keys(const FamilyKeys& keys, std::uint64_t gate, bool is_normed) {
   OCTAVO_TRY_VOID(add_latent_keys(keys, false));
   OCTAVO_TRY_VOID(check_magnitude(keys.config));
@@ -113,12 +103,12 @@ Result<void> add_deepseek_v2_keys(const FamilyKeys& keys) {
 
 Result<void> add_deepseek_v3_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_deepseek_keys(keys, kSigmoidRouter, true));
-  return add_groups(keys);
+  return add_expert_groups(keys);
 }
 
 Result<void> add_mistral4_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_deepseek_keys(keys, kSoftmaxRouter, true));
-  OCTAVO_TRY_VOID(add_groups(keys));
+  OCTAVO_TRY_VOID(add_expert_groups(keys));
   OCTAVO_TRY(const auto rope, rope_object(keys.config));
   if (!rope) return {};
   OCTAVO_TRY(const auto slope, rope->number_if("llama_4_scaling_beta"));

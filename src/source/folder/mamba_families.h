@@ -69,6 +69,8 @@ inline constexpr TensorName kNemotronNames[] = {
     {"mixer.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
     {"mixer.experts.up_proj", "ffn_up_exps.weight"},
     {"mixer.experts.down_proj", "ffn_down_exps.weight"},
+    {"mixer.fc1_latent_proj", "ffn_latent_down"},
+    {"mixer.fc2_latent_proj", "ffn_latent_up"},
     {"mixer.shared_experts.up_proj", "ffn_up_shexp"},
     {"mixer.shared_experts.down_proj", "ffn_down_shexp"},
 };

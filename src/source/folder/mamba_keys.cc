@@ -80,15 +80,13 @@ Result<void> add_nemotron_mixture(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_mixture_keys(keys, {"n_routed_experts", "num_experts_per_tok", "moe_intermediate_size"}));
   OCTAVO_TRY_VOID(add_named_sizes(keys, kShared));
   OCTAVO_TRY(const auto latent, keys.config.size_if("moe_latent_size"));
-  if (latent) return fail("{} is {}, expected none", keys.config.place("moe_latent_size"), *latent);
+  if (latent) keys.out.add_u32(keys.key("moe_latent_size"), *latent);
   keys.out.add_u32(keys.key("expert_gating_func"), kSigmoidRouter);
   OCTAVO_TRY(const bool is_normed, keys.config.flag_or("norm_topk_prob", true));
   keys.out.add_flag(keys.key("expert_weights_norm"), is_normed);
   OCTAVO_TRY(const auto scale, keys.config.number_if("routed_scaling_factor"));
   keys.out.add_f32(keys.key("expert_weights_scale"), scale.value_or(1));
-  if (!keys.config.has("n_group")) return {};
-  constexpr SizeName kGroups[] = {{"n_group", "expert_group_count"}, {"topk_group", "expert_group_used_count"}};
-  return add_named_sizes(keys, kGroups);
+  return add_expert_groups(keys);
 }
 
 }  // namespace

@@ -22,12 +22,6 @@ Result<void> add_sigmoid_router(const FamilyKeys& keys, std::string_view norm, s
   return {};
 }
 
-Result<void> add_groups(const FamilyKeys& keys) {
-  if (!keys.config.has("n_group") && !keys.config.has("topk_group")) return {};
-  constexpr SizeName kGroups[] = {{"n_group", "expert_group_count"}, {"topk_group", "expert_group_used_count"}};
-  return add_named_sizes(keys, kGroups);
-}
-
 /// The width of the expert for every row, which is several of the others in one. `name`: the member with their width.
 Result<void> add_shared_width(const FamilyKeys& keys, std::uint64_t count, std::string_view name = kWidth) {
   OCTAVO_TRY(const std::uint64_t width, keys.config.size(name));
@@ -121,7 +115,7 @@ Result<void> add_glm4moe_keys(const FamilyKeys& keys) {
   constexpr SizeName kSizes[] = {{"n_shared_experts", "expert_shared_count"},
                                  {"first_k_dense_replace", "leading_dense_block_count"}};
   OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
-  OCTAVO_TRY_VOID(add_groups(keys));
+  OCTAVO_TRY_VOID(add_expert_groups(keys));
   return add_sigmoid_router(keys, "norm_topk_prob", "routed_scaling_factor");
 }
 
@@ -199,6 +193,7 @@ Result<void> add_cohere2moe_keys(const FamilyKeys& keys) {
   OCTAVO_TRY(const auto dense, keys.config.size_if(kDense));
   keys.out.add_u32(keys.key("feed_forward_length"), dense.value_or(width));
   OCTAVO_TRY(const auto shared, keys.config.size_if(kShared));
+  if (shared) keys.out.add_u32(keys.key("expert_shared_count"), *shared);  // for llama.cpp, beside their width
   OCTAVO_TRY_VOID(add_shared_width(keys, shared.value_or(0), kExpertWidth));
   OCTAVO_TRY_VOID(add_leading_dense_layers(keys, "first_k_dense_replace"));
   keys.out.add_u32(keys.key("expert_gating_func"), kSigmoidRouter);
@@ -219,7 +214,7 @@ Result<void> add_bailingmoe2_keys(const FamilyKeys& keys) {
   constexpr SizeName kSizes[] = {{kShared, "expert_shared_count"},
                                  {"first_k_dense_replace", "leading_dense_block_count"}};
   OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
-  OCTAVO_TRY_VOID(add_groups(keys));
+  OCTAVO_TRY_VOID(add_expert_groups(keys));
   OCTAVO_TRY_VOID(add_sigmoid_router(keys, "norm_topk_prob", "routed_scaling_factor"));
   OCTAVO_TRY(const std::uint64_t shared, keys.config.size(kShared));
   return add_shared_width(keys, shared);

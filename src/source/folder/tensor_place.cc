@@ -32,6 +32,14 @@ constexpr TensorName kParts[] = {
     {"block_sparse_moe.gate", "ffn_gate_inp"},
     {"mlp.experts.gate_up_proj", "ffn_gate_exps.weight", TensorForm::kGateThenUp},  // as transformers 5 saves them
     {"mlp.experts.down_proj", "ffn_down_exps.weight"},
+    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", TensorForm::kVector},
+    {"mlp.shared_expert_gate", "ffn_gate_inp_shexp", TensorForm::kVector},
+    {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+    {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+    {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+    {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
 };
 constexpr TensorName kNormsInFront[] = {{"post_attention_layernorm", "ffn_norm"}};
 constexpr TensorName kNormsBehind[] = {{"post_attention_layernorm", "post_attention_norm"},

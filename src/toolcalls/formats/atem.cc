@@ -15,9 +15,10 @@ constexpr ParameterStyle kStyle = {.name_ends = "\"",
 constexpr std::array<std::string_view, 2> kNext = {"<atem:invoke name=\"", "</atem:function_calls>"};
 constexpr std::string_view kCalls = "<atem:function_calls>";
 
-/// Reads a call, whose recipient says no more than the call does. After reasoning the mark that ends it is not shown.
+/// Reads a call, whose recipient says no more than the call does. After reasoning the mark that ends it is not shown;
+/// in front of a further call the sender stands, whose marks are not shown either.
 Reading<bool> read(CallReader& in, std::size_t open) {
-  if (open < 2) {
+  if (open < 3) {
     std::string recipient;
     const bool has_name = co_await read_name(in, " <", recipient);
     if (!has_name) co_return false;
@@ -35,7 +36,7 @@ Reading<bool> read(CallReader& in, std::size_t open) {
 constinit const ToolFormat kAtemFormat = {
     .name = "atem",
     .signs = {"<atem:function_calls>", "<atem:invoke name="},
-    .opens = {" to=", "to=", kCalls},
+    .opens = {" to=", "to=", "assistant to=", kCalls},
     .tokens = {"<|message|>"},
     .form = {.call = " to=$NAME<|message|><atem:function_calls>\n<atem:invoke name=\"$NAME\">\n$PARAMETERS"
                      "</atem:invoke>\n</atem:function_calls>",

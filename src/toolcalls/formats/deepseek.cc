@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kSeparator = "<｜tool▁sep｜>", kEndOfCall = "<｜tool▁call▁end｜>";
 constexpr CallMarks kMarks = {"<｜tool▁call▁begin｜>", "<｜tool▁calls▁end｜>"};
 constexpr std::array<std::string_view, 4> kOpens = {"<｜tool▁calls▁begin｜>", kMarks[0]};
-constexpr std::array<std::string_view, 6> kTokens = {kOpens[0], kMarks[0], kSeparator, kEndOfCall, kMarks[1]};
+constexpr std::array<std::string_view, 9> kTokens = {kOpens[0], kMarks[0], kSeparator, kEndOfCall, kMarks[1]};
 constexpr std::array<std::string_view, 2> kEnds = {"```", kEndOfCall};
 
 Reading<bool> read_call(CallReader& in) {

@@ -5,9 +5,10 @@
 
 namespace octavo {
 
-extern const ToolFormat kApertusFormat, kAtemFormat, kBracketedFormat, kCommandFormat, kDeepseekFormat,
-    kDeepseekR1Format, kDescribedFormat, kDsmlFormat, kGemmaFormat, kGenericFormat, kGlmFormat, kGraniteFormat,
-    kHarmonyFormat, kHermesFormat, kFunctionaryFormat, kKimiFormat, kLfmFormat, kLlama4Format, kLlamaFormat,
-    kMinimaxFormat, kMistralFormat, kMistralListFormat, kNemotronFormat, kQwenFormat, kSeedFormat, kSolarFormat;
+extern const ToolFormat kActionFormat, kApertusFormat, kAtemFormat, kBracketedFormat, kCommandFormat, kDeepseekFormat,
+    kDeepseekR1Format, kDescribedFormat, kDsmlFormat, kFunctionaryFormat, kFunctoolsFormat, kGemmaFormat,
+    kGenericFormat, kGigaChatFormat, kGigaChatMessageFormat, kGlmFormat, kGraniteFormat, kHarmonyFormat, kHermesFormat,
+    kHunyuanFormat, kKimiFormat, kLfmFormat, kLlama4Format, kLlamaFormat, kMiniCpmFormat, kMinimaxFormat,
+    kMistralFormat, kMistralListFormat, kNemotronFormat, kQwenFormat, kSeedFormat, kSolarFormat;
 
 }  // namespace octavo
