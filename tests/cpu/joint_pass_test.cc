@@ -19,7 +19,7 @@ constexpr int kTextRows = 5, kPictureRows = 30;  // more than the window
 constexpr std::uint64_t kAllAtOnce = std::numeric_limits<std::uint64_t>::max();
 
 TinyModel tiny(const std::string& arch) {
-  TinyModel model{.arch = arch, .layers = 6, .type = DType::kQ8_0};  // windows of 24
+  TinyModel model{.arch = arch, .layers = 6, .type = DType::kQ8_0};   // windows of 24
   if (arch == "gemma4") model.layers = 4, model.per_layer_width = 0;  // of those with mixtures
   return model;
 }
