@@ -147,7 +147,13 @@ void check_api(const Api& api, const boost::json::object& body, const ModelText&
     event.text = answer_text(body, input);
     event.bytes = event.text;
     event.finish = finish;
+    event.is_resumed = finish == FinishReason::kNone && call->resumption && !call->resumption->verifies &&
+                       !call->resumption->tokens.empty();
     if (!call->prompts.empty()) bytes += writer->on_event(event);
+  }
+  if (writer->error() != nullptr) {  // another answer than the one that broke off
+    require(call->resumption && is_json(error_body(*writer->error())));
+    return check_lines(bytes);
   }
   require(writer->done());
   const std::string last = writer->finish();

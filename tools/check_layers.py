@@ -73,7 +73,7 @@ FOLDERS = {
         "responses": {"call", "fields", "prepare", "answers"},
         "llama": {"call", "fields", "answers", "openai"},
         "vectors": {"call", "fields", "prepare", "answers", "openai", "ollama"},
-        "": {"call", "fields", "prepare", "openai", "ollama", "messages", "responses", "llama", "vectors"},
+        "": {"call", "fields", "prepare", "answers", "openai", "ollama", "messages", "responses", "llama", "vectors"},
     },
     "engine": {
         "drafts": set(),

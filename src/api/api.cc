@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/answers/resumed_writer.h"
 #include "api/fields/image_placeholder.h"
 #include "api/llama/llama_answer.h"
 #include "api/llama/llama_request.h"
@@ -14,7 +15,6 @@
 #include "api/ollama/ollama_request.h"
 #include "api/openai/openai_chat.h"
 #include "api/openai/openai_completion.h"
-#include "api/openai/resumed_writer.h"
 #include "api/prepare/prepare.h"
 #include "api/prepare/prepare_vectors.h"
 #include "api/request_text.h"
@@ -37,20 +37,31 @@ ApiResult<CompletionCall> parse_by(const boost::json::object& body, const ApiCon
   return prepare(std::move(request), context.words, context.model);
 }
 
+/// The writer, or one that leaves out what the client of a call that goes on with an answer has had.
+std::unique_ptr<AnswerWriter> going_on(const CompletionCall& call, std::unique_ptr<AnswerWriter> writer) {
+  if (!call.resumption) return writer;
+  return std::make_unique<ResumedWriter>(std::move(writer), *call.resumption, call.stream);
+}
+
+/// The answer's id: the one that it had before it broke off, or a new one.
+std::string id_of(const NewAnswer& answer, std::string_view prefix) {
+  if (answer.call.resumption && !answer.call.resumption->id.empty()) return answer.call.resumption->id;
+  return fmt::format("{}{}", prefix, answer.id);
+}
+
 std::unique_ptr<AnswerWriter> openai_writer(const NewAnswer& answer) {
-  const std::string_view prefix = answer.call.is_chat ? "chatcmpl-" : "cmpl-";
-  auto writer = std::make_unique<CompletionResponse>(answer.call, answer.words, answer.model,
-                                                     std::string(prefix) + std::string(answer.id), answer.created);
-  if (!answer.call.resumption) return writer;
-  return std::make_unique<ResumedWriter>(std::move(writer), *answer.call.resumption, answer.call.stream);
+  const std::string id = id_of(answer, answer.call.is_chat ? "chatcmpl-" : "cmpl-");
+  return going_on(answer.call,
+                  std::make_unique<CompletionResponse>(answer.call, answer.words, answer.model, id, answer.created));
 }
 
 std::unique_ptr<AnswerWriter> messages_writer(const NewAnswer& answer) {
-  return std::make_unique<MessagesAnswer>(answer.call, "msg_" + std::string(answer.id), answer.model.id);
+  return going_on(answer.call, std::make_unique<MessagesAnswer>(answer.call, id_of(answer, "msg_"), answer.model));
 }
 
 std::unique_ptr<AnswerWriter> responses_writer(const NewAnswer& answer) {
-  return std::make_unique<ResponsesAnswer>(answer.call, answer.words, answer.model.id, answer.created);
+  return going_on(answer.call,
+                  std::make_unique<ResponsesAnswer>(answer.call, answer.words, answer.model, answer.created));
 }
 
 std::string refused_response(const RefusedStream& refused) {

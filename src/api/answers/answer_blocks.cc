@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/answers/openai_finish.h"
+#include "api/answers/typed_events.h"
 #include "json/json_document.h"
 #include "json/json_writer.h"
 
@@ -49,7 +50,10 @@ std::string AnswerBlocks::on_event(const RequestEvent& event) {
     add_text(Block::Kind::kReasoning, event.reasoning, out);
     add_text(Block::Kind::kText, event.text, out);
   }
-  if (event.finish == FinishReason::kNone) return out;
+  if (event.finish == FinishReason::kNone) {
+    tag_event(out);
+    return out;
+  }
   finish_ = event.finish;
   stats_ = event.stats;
   mark_cut();
@@ -128,6 +132,12 @@ void AnswerBlocks::close(std::string& out) {
   end_block(blocks_.back(), blocks_.size() - 1, out);
 }
 
+void AnswerBlocks::tag_event(std::string& out) {
+  if (out.empty() || tokens_.empty() || !tags_events()) return;
+  reopen_typed_event(out).fields("token_ids", take_tokens());
+  end_typed_event(out);
+}
+
 std::string AnswerBlocks::progress(std::size_t, const PromptProgress&) const { return {}; }
 
 std::string AnswerBlocks::fail(const ApiError& error) {
@@ -141,6 +151,7 @@ std::string AnswerBlocks::finish() {
   if (!call_.stream) return body();
   std::string out;
   write_end(out);
+  tag_event(out);
   return out;
 }
 

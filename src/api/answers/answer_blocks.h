@@ -60,9 +60,10 @@ class AnswerBlocks : public AnswerWriter {
   std::string_view stop_text() const { return call_.stop_text(stats_.stop_text); }
   /// The log-probabilities of the delta that is written: elements of a JSON array.
   std::string_view delta_logprobs() const { return new_logprobs_; }
-  /// The tokens since the last call of this function, where keeps_tokens() says that they are kept. Tokens of a stop
-  /// text and of reasoning are among them, and the token that ended the answer.
+  /// The tokens since the last call of this function, where keeps_tokens() says that they are kept, and tags_events()
+  /// takes none. Tokens of a stop text and of reasoning are among them, and the token that ended the answer.
   std::vector<TokenId> take_tokens() { return std::exchange(tokens_, {}); }
+  const std::vector<TokenId>& tokens() const { return tokens_; }
   /// Notes that `num_bytes` more bytes are held until the answer ends.
   void hold(std::size_t num_bytes) { held_bytes_ += num_bytes; }
 
@@ -78,6 +79,9 @@ class AnswerBlocks : public AnswerWriter {
   /// Whether a stream's blocks are held until its end, because the end shows them again.
   virtual bool keeps_stream() const { return false; }
   virtual bool keeps_tokens() const { return false; }
+  /// Whether the stream's events are typed (typed_events.h), and say which tokens they bring the client up to: the last
+  /// one that a token makes has `token_ids`, the answer's last one those of the token that ended it.
+  virtual bool tags_events() const { return false; }
 
  private:
   void add(const AnswerPart& part, std::string& out);
@@ -86,6 +90,8 @@ class AnswerBlocks : public AnswerWriter {
   void close(std::string& out);
   /// Moves the log-probabilities of tokens since the last block into this one.
   void keep_logprobs(Block& block);
+  /// Adds the tokens that no event has told yet to the last event.
+  void tag_event(std::string& out);
   /// Writes the log-probabilities of tokens without text at the answer's end.
   void tell_last_logprobs(std::string& out);
   /// Marks the open block as cut where the answer ends at its longest length.

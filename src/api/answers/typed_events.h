@@ -19,6 +19,14 @@ inline JsonWriter begin_typed_event(std::string& out, std::string_view name) {
   return JsonWriter(out).begin_object().fields("type", name);
 }
 
-inline void end_typed_event(std::string& out) { out += "}\n\n"; }
+inline constexpr std::string_view kTypedEventEnd = "}\n\n";
+
+inline void end_typed_event(std::string& out) { out += kTypedEventEnd; }
+
+/// Opens the last event of `out` again, for further members.
+inline JsonWriter reopen_typed_event(std::string& out) {
+  out.resize(out.size() - kTypedEventEnd.size());
+  return JsonWriter(out);
+}
 
 }  // namespace octavo

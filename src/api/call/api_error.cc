@@ -17,10 +17,6 @@ boost::json::value text_or_null(const std::string& text) {
 }  // namespace
 
 ApiError to_api_error(const Error& error) {
-  // Bodies have this field of Request under another name.
-  constexpr std::string_view kResumed = "resumed_tokens", kGiven = "resume_from.token_ids";
-  if (error.message.starts_with(kResumed))
-    return invalid_value(std::string(kGiven), std::string(kGiven) + error.message.substr(kResumed.size()));
   switch (error.kind) {
     case ErrorKind::kContextOverflow:
       return {.status = 400,

@@ -2,6 +2,7 @@
 // A value without behaviour.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "octavo/token.h"
@@ -10,6 +11,7 @@ namespace octavo {
 
 struct Resumption {
   std::vector<TokenId> tokens = {};  // of the answer, which its client has
+  std::string id = {};               // that the answer had; empty: it gets a new one
   bool verifies = false;             // all are drawn again and compared; else they count as drawn
 };
 

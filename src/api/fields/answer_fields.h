@@ -28,6 +28,12 @@ constexpr ApiField stream(std::string_view otherwise = "false") {
   return boolean("stream", otherwise, "the answer is sent piece by piece, as it is made",
                  into<&ApiRequest::form, &AnswerForm::stream>);
 }
+constexpr ApiField tagged_events() {
+  return boolean(
+      "return_token_ids", "false",
+      "events have in `token_ids` the tokens that they bring the client up to, a whole answer has all of them",
+      into<&ApiRequest::form, &AnswerForm::return_token_ids>);
+}
 constexpr ApiField cache_salt() {
   return string("cache_salt", "",
                 "only requests with the same salt, and key, share cached prompts; at most 1,024 bytes",

@@ -6,11 +6,11 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "api/call/completion.h"
 #include "api/call/token_ids.h"
+#include "api/fields/sampling_fields.h"
 #include "base/error.h"
 
 namespace octavo {
@@ -24,14 +24,6 @@ ApiError fingerprint_differs(const JsonCursor& given, std::string_view found, st
   error.message += fmt::format(": the answer was begun by {}, and would go on with other words", by);
   error.code = "fingerprint_differs";
   return error;
-}
-
-/// Seeds as take_seed() reads them, but none at random.
-ApiResult<std::uint64_t> read_seed(const JsonCursor& given) {
-  if (given.is_given() && given.value()->is_uint64()) return given.value()->get_uint64();
-  OCTAVO_TRY(const std::int64_t seed, to_api_result(given.needed_integer(std::numeric_limits<std::int64_t>::min(),
-                                                                         std::numeric_limits<std::int64_t>::max())));
-  return static_cast<std::uint64_t>(seed);
 }
 
 /// Error: the answer was begun by another model or build, or by a server with other settings.
@@ -48,20 +40,36 @@ ApiResult<void> check_fingerprints(const JsonCursor& given, const ServedModel& m
   return {};
 }
 
-constexpr std::string_view kMembers[] = {"token_ids", "seed", "system_fingerprint", "settings_fingerprint", "verify"};
+constexpr std::string_view kMembers[] = {"token_ids", "seed",  "system_fingerprint", "settings_fingerprint",
+                                         "id",        "verify"};
+constexpr std::size_t kMaxIdBytes = 64;
+
+/// The id of the answer that broke off; empty: none is given. It becomes a part of other ids.
+ApiResult<std::string> read_id(const JsonCursor& given) {
+  OCTAVO_TRY(const auto id, to_api_result(given.string()));
+  if (!id) return std::string();
+  const bool is_one = !id->empty() && id->size() <= kMaxIdBytes && std::ranges::all_of(*id, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
+  });
+  if (is_one) return std::string(*id);
+  return refused(
+      given.wrong_value(fmt::format("an answer's id: 1 to {} letters, digits, underscores and hyphens", kMaxIdBytes)));
+}
 
 ApiResult<Resumption> read_resumption(FieldReader& reader, const JsonCursor& given) {
   OCTAVO_TRY(const boost::json::object* members, to_api_result(given.needed_object()));
   for (const auto& member : *members)
     if (std::ranges::find(kMembers, std::string_view(member.key())) == std::end(kMembers))
-      return refused(given[std::string_view(member.key())].error(
-          "found a member of that name, expected token_ids, seed, system_fingerprint, settings_fingerprint or verify",
-          "unsupported_parameter"));
+      return refused(
+          given[std::string_view(member.key())].error("found a member of that name, expected token_ids, seed, "
+                                                      "system_fingerprint, settings_fingerprint, id or verify",
+                                                      "unsupported_parameter"));
   OCTAVO_TRY_VOID(check_fingerprints(given, reader.context.model));
-  OCTAVO_TRY(reader.request.settings.sampling.seed, read_seed(given["seed"]));
+  OCTAVO_TRY(reader.request.settings.sampling.seed, to_api_result(field::read_seed(given["seed"])));
   reader.request.is_seeded = true;
   Resumption resumption;
   OCTAVO_TRY(resumption.verifies, to_api_result(given["verify"].boolean_or(false)));
+  OCTAVO_TRY(resumption.id, read_id(given["id"]));
   const JsonCursor ids = given["token_ids"];
   OCTAVO_TRY(const boost::json::array* array, to_api_result(ids.needed_array("an array of token ids")));
   OCTAVO_TRY(resumption.tokens, read_token_ids(ids, *array, reader.context.words.info().num_tokens));
@@ -79,7 +87,7 @@ void take_resumption(FieldReader& reader, const ApiField& field) {
 constexpr ApiField kRows[] = {
     field::object("resume_from", "",
                   "an answer that broke off goes on: `{\"token_ids\": [...], \"seed\": ..., \"system_fingerprint\": "
-                  "..., \"settings_fingerprint\": ...}`, which its first events told, beside the same request; "
+                  "..., \"settings_fingerprint\": ..., \"id\": ...}`, which its events told, beside the same request; "
                   "`\"verify\": true` draws the given "
                   "tokens again and compares",
                   take_resumption),

@@ -9,6 +9,7 @@
 
 #include "api/call/completion.h"
 #include "api/call/token_ids.h"
+#include "base/error.h"
 #include "base/random_bytes.h"
 
 namespace octavo {
@@ -132,20 +133,20 @@ std::vector<TokenId> read_ids(FieldReader& reader, const JsonCursor& given, std:
 
 namespace field {
 
-// Any 64-bit integer but kRandomSeed is a seed; a negative one is taken modulo 2^64.
+JsonResult<std::uint64_t> read_seed(const JsonCursor& given) {
+  if (given.is_given() && given.value()->is_uint64()) return given.value()->get_uint64();
+  OCTAVO_TRY(const std::int64_t seed,
+             given.needed_integer(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
+  return static_cast<std::uint64_t>(seed);
+}
+
 void take_seed(FieldReader& reader, const ApiField& field) {
   ApiRequest& request = reader.request;
   const JsonCursor given = reader.at(field.path);
   if (!given.is_given()) return;
-  if (given.value()->is_uint64()) {
-    request.settings.sampling.seed = given.value()->get_uint64();
-    request.is_seeded = true;
-    return;
-  }
-  const auto seed =
-      reader.take(given.integer(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
-  request.is_seeded = seed && *seed != kRandomSeed;
-  request.settings.sampling.seed = request.is_seeded ? static_cast<std::uint64_t>(*seed) : drawn_seed();
+  const std::uint64_t seed = reader.take(read_seed(given));
+  request.is_seeded = given.value()->is_uint64() || seed != static_cast<std::uint64_t>(kRandomSeed);
+  request.settings.sampling.seed = request.is_seeded ? seed : drawn_seed();
 }
 
 void take_top_k(FieldReader& reader, const ApiField& field) {

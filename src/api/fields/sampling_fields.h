@@ -22,6 +22,9 @@ namespace field {
 
 inline constexpr double kMaxInt = std::numeric_limits<int>::max();
 
+/// A seed: any 64-bit integer, where a negative one is taken modulo 2^64.
+JsonResult<std::uint64_t> read_seed(const JsonCursor& given);
+/// Takes a seed; kRandomSeed asks for a random one.
 void take_seed(FieldReader& reader, const ApiField& field);
 void take_top_k(FieldReader& reader, const ApiField& field);
 void take_repetition_penalty(FieldReader& reader, const ApiField& field);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/answers/answer_origin.h"
 #include "api/answers/typed_events.h"
 #include "api/call/context_full.h"
 #include "json/json_writer.h"
@@ -54,13 +55,15 @@ std::string messages_error_body(const ApiError& error) {
   return out;
 }
 
-MessagesAnswer::MessagesAnswer(const CompletionCall& call, std::string id, std::string model)
-    : AnswerBlocks(call, std::move(id)), model_(std::move(model)) {}
+MessagesAnswer::MessagesAnswer(const CompletionCall& call, std::string id, const ServedModel& model)
+    : AnswerBlocks(call, std::move(id)), model_(model.id) {
+  write_origin(call, model, JsonWriter(origin_));
+}
 
 std::string MessagesAnswer::heartbeat(std::string_view) const { return "event: ping\ndata: {\"type\":\"ping\"}\n\n"; }
 
 void MessagesAnswer::write_head(JsonWriter json) const {
-  json.fields("id", id(), "type", "message", "role", "assistant", "model", model_);
+  json.fields("id", id(), "type", "message", "role", "assistant", "model", model_).raw(origin_);
 }
 
 void MessagesAnswer::write_stop(JsonWriter json) const {
@@ -129,6 +132,7 @@ std::string MessagesAnswer::body() {
   json.end_array();
   write_stop(json);
   write_usage(stats().prompt_tokens, stats().cached_tokens, stats().generated_tokens, json);
+  if (call().return_token_ids) json.fields("token_ids", tokens());
   write_warnings(call().warnings, json);
   json.end_object();
   return out;

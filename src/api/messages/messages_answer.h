@@ -11,7 +11,7 @@ namespace octavo {
 
 class MessagesAnswer final : public AnswerBlocks {
  public:
-  MessagesAnswer(const CompletionCall& call, std::string id, std::string model);
+  MessagesAnswer(const CompletionCall& call, std::string id, const ServedModel& model);
 
   std::string heartbeat(std::string_view text) const override;
 
@@ -23,12 +23,15 @@ class MessagesAnswer final : public AnswerBlocks {
   void write_end(std::string& out) override;
   void write_error(const ApiError& error, std::string& out) override;
   std::string body() override;
+  bool keeps_tokens() const override { return call().return_token_ids; }
+  bool tags_events() const override { return call().stream; }
 
  private:
   void write_head(JsonWriter json) const;
   void write_stop(JsonWriter json) const;
 
   const std::string model_;
+  std::string origin_ = {};  // members
 };
 
 /// The body of an error: {"type": "error", "error": {"type", "message"}}.

@@ -15,6 +15,7 @@
 #include "api/fields/conversation_fields.h"
 #include "api/fields/draft_fields.h"
 #include "api/fields/response_format.h"
+#include "api/fields/resume_fields.h"
 #include "api/fields/sampling_fields.h"
 #include "api/messages/messages_blocks.h"
 #include "base/error.h"
@@ -187,6 +188,7 @@ constexpr ApiField kAnswerRows[] = {
     field::top_k("top_k"),
     field::stop("stop_sequences", FieldForm::kStrings),
     field::stream(),
+    field::tagged_events(),
     field::object("output_config.format", "", "the type `json_schema` and a `schema`, which the answer keeps strictly",
                   take_format),
     field::object("output_format", "", "an earlier name of `output_config.format`", take_format),
@@ -204,10 +206,19 @@ ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, 
 }  // namespace
 
 ApiFields messages_fields() {
-  static const std::array tables = {FieldTable(kLengthRows), FieldTable(kAnswerRows), kFormatFields,
-                                    kConstraintFields,       kGrammarFields,          FieldTable(kConversationRows),
-                                    kThinkingObjectFields,   kThinkingFields,         kEffortFields,
-                                    kReasoningObjectFields,  FieldTable(kPartRows),   kPictureFields};
+  static const std::array tables = {FieldTable(kLengthRows),
+                                    FieldTable(kAnswerRows),
+                                    kFormatFields,
+                                    kConstraintFields,
+                                    kGrammarFields,
+                                    FieldTable(kConversationRows),
+                                    kThinkingObjectFields,
+                                    kThinkingFields,
+                                    kEffortFields,
+                                    kReasoningObjectFields,
+                                    FieldTable(kPartRows),
+                                    kPictureFields,
+                                    kResumeFields};
   return tables;
 }
 
@@ -227,7 +238,8 @@ ApiFields counted_messages_fields() {
                                     kEffortFields,
                                     kReasoningObjectFields,
                                     FieldTable(kPartRows),
-                                    kPictureFields};
+                                    kPictureFields,
+                                    kResumeFields};
   return tables;
 }
 

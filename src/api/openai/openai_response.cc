@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/answers/answer_origin.h"
 #include "api/answers/answer_tool_calls.h"
 #include "api/answers/llama_timings.h"
 #include "api/answers/openai_finish.h"
@@ -93,10 +94,8 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, std::shared_p
   std::string& head = state_->head;
   if (call.stream) head += "data: ";
   JsonWriter json = JsonWriter(head).begin_object();
-  json.fields("id", id, "object", object, "created", created, "model", model.id, "system_fingerprint",
-              model.fingerprint);
-  if (call.seed) json.fields("seed", *call.seed);
-  if (call.return_token_ids && !model.settings.empty()) json.fields("settings_fingerprint", model.settings);
+  json.fields("id", id, "object", object, "created", created, "model", model.id);
+  write_origin(call, model, json);
   json.key("choices").begin_array();
 
   state_->answers.resize(call.prompts.size() * to_size(call.n));
@@ -305,8 +304,7 @@ void CompletionResponse::State::stream(std::size_t index, Answer& answer, const 
   if (answer.logprobs) answer.logprobs->add(event);
   const bool ended = event.finish != FinishReason::kNone;
   const bool has_logprobs = answer.logprobs && !answer.logprobs->empty();
-  const bool shows = !shown.content.empty() || !shown.reasoning.empty() || !shown.calls.empty() || has_logprobs ||
-                     (ended && !answer.tokens.empty());
+  const bool shows = !shown.content.empty() || !shown.reasoning.empty() || !shown.calls.empty() || has_logprobs;
   // A chat's answer ends with a chunk of its own, with an empty delta; a completion's last chunk may have text.
   if (shows || (ended && !call.is_chat)) {
     JsonWriter json = begin_chunk(index, out);
@@ -316,7 +314,8 @@ void CompletionResponse::State::stream(std::size_t index, Answer& answer, const 
       json.fields("text", shown.content);
     }
     write_logprobs(answer, json);
-    write_token_ids(answer, json);
+    // The ids of the token that ends an answer stand in its last chunk: who has them has all of it.
+    if (!ended || !call.is_chat) write_token_ids(answer, json);
     if (ended && !call.is_chat) {
       end_last_chunk(index, event.stats, out);
     } else {
@@ -325,7 +324,8 @@ void CompletionResponse::State::stream(std::size_t index, Answer& answer, const 
     }
   }
   if (!ended || !call.is_chat) return;
-  begin_chunk(index, out).raw(R"("delta":{},"logprobs":null)");
+  const JsonWriter last = begin_chunk(index, out).raw(R"("delta":{},"logprobs":null)");
+  write_token_ids(answer, last);
   end_last_chunk(index, event.stats, out);
 }
 
@@ -339,7 +339,6 @@ void CompletionResponse::State::begin_stream(std::size_t index, Answer& answer, 
     json.fields("text", prompt_of(index).text);
     write_logprobs(answer, json);
     write_prompt_ids(index, json);
-    write_token_ids(answer, json);
   }
   // Once in a stream, warnings stand beside the choices; in a chat, the prompt's ids too.
   end_choice(index, {}, json);

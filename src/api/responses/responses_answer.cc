@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "api/answers/answer_origin.h"
 #include "api/answers/typed_events.h"
 
 namespace octavo {
@@ -56,15 +57,16 @@ void write_error_member(const ApiError* error, JsonWriter json) {
 
 }  // namespace
 
-ResponsesAnswer::ResponsesAnswer(const CompletionCall& call, std::shared_ptr<const ModelText> words, std::string model,
-                                 std::int64_t created)
+ResponsesAnswer::ResponsesAnswer(const CompletionCall& call, std::shared_ptr<const ModelText> words,
+                                 const ServedModel& model, std::int64_t created)
     : AnswerBlocks(call, call.response->id, std::move(words)),
       response_(*call.response),
-      model_(std::move(model)),
+      model_(model.id),
       created_(created) {
   std::size_t num_bytes = response_.echo.size();
   for (const ResponseItem& item : response_.input) num_bytes += item.json->size();
   hold(num_bytes);
+  write_origin(call, model, JsonWriter(origin_));
 }
 
 std::string ResponsesAnswer::item_id(const Block& block, std::size_t index) const {
@@ -98,7 +100,7 @@ void ResponsesAnswer::write_head(Status status, const ApiError* error, JsonWrite
                              kNames[std::to_underlying(status)], "incomplete_details",
                              JsonText{status == Status::kIncomplete ? R"({"reason":"max_output_tokens"})" : "null"});
   write_error_member(error, json);
-  json.raw(response_.echo).key("output").begin_array();
+  json.raw(origin_).raw(response_.echo).key("output").begin_array();
 }
 
 void ResponsesAnswer::write_tail(Status status, JsonWriter json) const {
@@ -116,6 +118,7 @@ void ResponsesAnswer::write_tail(Status status, JsonWriter json) const {
   } else {
     json.value(nullptr);
   }
+  if (call().return_token_ids && !call().stream) json.fields("token_ids", tokens());
   write_warnings(call().warnings, json);
   json.end_object();
 }

@@ -15,7 +15,7 @@ namespace octavo {
 class ResponsesAnswer final : public AnswerBlocks {
  public:
   /// The call has CompletionCall::response. `created`: seconds since 1970.
-  ResponsesAnswer(const CompletionCall& call, std::shared_ptr<const ModelText> words, std::string model,
+  ResponsesAnswer(const CompletionCall& call, std::shared_ptr<const ModelText> words, const ServedModel& model,
                   std::int64_t created);
 
  protected:
@@ -28,6 +28,8 @@ class ResponsesAnswer final : public AnswerBlocks {
   /// The JSON of the response, which a stream's last event has, too. Keeps the response if its call asks for that.
   std::string body() override;
   bool keeps_stream() const override { return true; }
+  bool keeps_tokens() const override { return call().return_token_ids; }
+  bool tags_events() const override { return call().stream; }
 
  private:
   enum class Status : std::uint8_t { kInProgress, kCompleted, kIncomplete, kFailed };
@@ -48,6 +50,7 @@ class ResponsesAnswer final : public AnswerBlocks {
   const ResponseCall& response_;
   const std::string model_;
   const std::int64_t created_;
+  std::string origin_ = {};           // members
   std::int64_t sequence_number_ = 0;  // the number of the next event
 };
 

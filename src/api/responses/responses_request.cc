@@ -17,6 +17,7 @@
 #include "api/fields/conversation_fields.h"
 #include "api/fields/draft_fields.h"
 #include "api/fields/response_format.h"
+#include "api/fields/resume_fields.h"
 #include "api/fields/sampling_fields.h"
 #include "api/prepare/prepare.h"
 #include "api/responses/responses_items.h"
@@ -149,6 +150,7 @@ constexpr ApiField kPartRows[] = {
 
 constexpr ApiField kAnswerRows[] = {
     field::stream(),
+    field::tagged_events(),
     field::length("max_output_tokens", "the server's, else until the context is full",
                   "the most tokens of the answer; -1 and -2: until the context is full"),
     field::temperature("temperature"),
@@ -185,6 +187,16 @@ constexpr ApiField kAnswerRows[] = {
     field::hint("safety_identifier", "the response repeats it"),
     field::hint("user", "the response repeats it"),
 };
+
+/// The response's id: a new one, or the one that it had before it broke off. Error: that is none of a response.
+ApiResult<std::string> id_of(const CompletionCall& call, const JsonCursor& given) {
+  if (!call.resumption || call.resumption->id.empty()) return new_id();
+  const std::string& id = call.resumption->id;
+  const bool is_one = id.starts_with(kResponsePrefix) && id.size() == kResponsePrefix.size() + 2 * kIdBytes &&
+                      id.find_first_not_of("0123456789abcdef", kResponsePrefix.size()) == std::string::npos;
+  if (is_one) return id;
+  return refused(given.wrong_value(fmt::format("{} and {} hexadecimal digits", kResponsePrefix, 2 * kIdBytes)));
+}
 
 /// A request, and what its response will keep of it.
 struct ReadResponse {
@@ -281,7 +293,7 @@ ApiFields responses_fields() {
   static const std::array tables = {
       FieldTable(kAnswerRows),       kFormatFields,          kConstraintFields, kGrammarFields,
       FieldTable(kConversationRows), kReasoningObjectFields, kThinkingFields,   kEffortFields,
-      kThinkingObjectFields,         FieldTable(kPartRows),  kPictureFields};
+      kThinkingObjectFields,         FieldTable(kPartRows),  kPictureFields,    kResumeFields};
   return tables;
 }
 
@@ -295,8 +307,9 @@ ApiResult<CompletionCall> parse_response_call(const json::object& body, const Ap
   OCTAVO_TRY(CompletionCall call, prepare(std::move(read.request), context.words, context.model));
   OCTAVO_TRY(const auto store, to_api_result(JsonCursor(body)["store"].boolean()));
   const bool is_kept = store.value_or(true) && context.responses->store->keeps_any();
+  OCTAVO_TRY(std::string id, id_of(call, JsonCursor(body)["resume_from"]["id"]));
   ResponseCall made{
-      .id = new_id(), .previous_id = read.previous_id, .echo = echo_of(body, read.previous_id, call, is_kept)};
+      .id = std::move(id), .previous_id = read.previous_id, .echo = echo_of(body, read.previous_id, call, is_kept)};
   if (is_kept) {
     made.input = items_with_ids(read.input, made.id);
     made.kept = *context.responses;

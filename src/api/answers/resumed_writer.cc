@@ -1,4 +1,4 @@
-#include "api/openai/resumed_writer.h"
+#include "api/answers/resumed_writer.h"
 
 #include <fmt/format.h>
 
