@@ -45,12 +45,12 @@ backend replicas
 class Replica:
     """A server at a port that stays, which is started anew now and then."""
 
-    def __init__(self):
-        self.port, self.past = free_port(), []
+    def __init__(self, *options):
+        self.port, self.past, self.options = free_port(), [], options
         self.start()
 
     def start(self):
-        self.server = Server("--port", self.port, *OPTIONS, model=noise())
+        self.server = Server("--port", self.port, *OPTIONS, *self.options, model=noise())
 
     @property
     def url(self):
@@ -88,6 +88,20 @@ class Router:
                                {"Content-Type": "application/json", "X-Session-ID": session})
             response = connection.getresponse()
             return response.status, response.read().decode()
+
+    def wait_alive(self):
+        """Until it has begun, without a request that comes to a replica."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end and self.process.poll() is None:
+            with contextlib.suppress(OSError):
+                connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+                with contextlib.closing(connection):
+                    connection.request("GET", "/health")
+                    if connection.getresponse().status == 200:
+                        time.sleep(1)  # until it has subscribed
+                        return self
+            time.sleep(0.2)
+        raise AssertionError(self.log.read_text(encoding="utf-8", errors="replace")[-3000:])
 
     def wait(self):
         end = time.monotonic() + 60
@@ -202,6 +216,49 @@ class Fleet(unittest.TestCase):
             thread.join()
         self.assertEqual(lost, [])
         self.assertGreater(min(done), 3)
+
+
+class ToldReplica(Replica):
+    """A replica that tells what it has cached, as vllm-router reads it: with an empty topic."""
+
+    def __init__(self):
+        self.events, self.replay = (f"tcp://127.0.0.1:{free_port()}" for _ in range(2))
+        super().__init__("--kv-events", self.events.rpartition(":")[2], "--kv-events-replay", self.replay.rpartition(":")[2],
+                         "--kv-events-topic", "")
+
+
+class Told(unittest.TestCase):
+    def start(self, replicas):
+        sources = []
+        for replica in replicas:
+            sources += ["--kv-event-source", f"{replica.url}={replica.events}",
+                        "--kv-event-replay-source", f"{replica.url}={replica.replay}"]
+        router = python_router("vllm_router", "--policy", "kv_aware", "--kv-event-model", "small", *sources)(
+            replicas, self.enterContext(tempfile.TemporaryDirectory()))
+        self.addCleanup(router.stop)
+        return router.wait_alive()
+
+    def test_vllm_router_sends_prompts_to_whom_events_name(self):
+        """The router has seen none of these prompts: the replicas were asked without it. It must have begun before: what
+        was cached by then it does not ask for, nor does it take blocks that follow such."""
+        replicas = [ToldReplica(), ToldReplica()]
+        for replica in replicas:
+            self.addCleanup(replica.stop)
+
+        def prompt(i, word):
+            return {"messages": [{"role": "user", "content": f"{word} of the replica {i}. " * 40}], "max_tokens": 1}
+
+        router = self.start(replicas)
+        for word in ("Weather", "History"):
+            for i, replica in enumerate(replicas):
+                replica.server.post("/v1/chat/completions", prompt(i, word))
+        time.sleep(1)
+        for word in ("History", "Weather"):
+            for i in (0, 1, 1, 0, 1, 0):
+                status, text = router.ask(prompt(i, word))
+                self.assertEqual(status, 200, text)
+                usage = json.loads(text)["usage"]
+                self.assertGreater(usage["prompt_tokens_details"]["cached_tokens"], 0.9 * usage["prompt_tokens"] - 16, (i, word))
 
 
 def add_test(name, make):

@@ -22,6 +22,8 @@ Result<std::string> parse_events_address(const std::string& text) {
   return fmt::format("tcp://{}{}{}:{}", is_v6 ? "[" : "", address.host, is_v6 ? "]" : "", address.port);
 }
 
+Result<std::string> parse_topic(const std::string& text) { return text; }
+
 Result<std::filesystem::path> parse_file(const std::string& text) {
   if (text.empty()) return fail("found an empty name, expected a file");
   return std::filesystem::path(text);
@@ -40,9 +42,8 @@ void add_kv_events_options(Command& command, KvEventsSettings& events, EventsFla
              "Where subscribers get again what they have missed: a port of this machine, or ADDRESS:PORT")
       ->needs(address)
       ->of_servers();
-  command.add_option("--kv-events-topic", flags.topic, "The topic of its messages; default: kv@HOST:PORT@MODEL")
-      ->check(refuse_empty)
-      ->type_name("TEXT")
+  add_parsed(command, "--kv-events-topic", "TEXT", parse_topic, store_in(flags.topic),
+             "The topic of its messages, which may be empty; default: kv@HOST:PORT@MODEL")
       ->needs(address)
       ->of_servers();
   add_parsed(command, "--kv-events-key", "FILE", parse_file, store_in(events.key_file),
@@ -57,8 +58,8 @@ Result<void> complete_kv_events(KvEventsSettings& events, const EventsFlags& fla
   if (events.address.empty()) return {};
   if (!is_one_model)
     return fail("--kv-events: found several models, expected one: subscribers number the messages of one");
-  if (!flags.topic.empty()) {
-    events.topic = [topic = flags.topic](const ModelInfo&) { return topic; };
+  if (flags.topic) {
+    events.topic = [topic = *flags.topic](const ModelInfo&) { return topic; };
     return {};
   }
   if (listen.port == 0)

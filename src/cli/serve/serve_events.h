@@ -3,6 +3,9 @@
 // Free functions; one thread.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "cli/options/command_line.h"
 #include "octavo/kv_events.h"
 #include "server/server_options.h"
@@ -11,7 +14,7 @@ namespace octavo::cli {
 
 /// The options as they are given. A plain value.
 struct EventsFlags {
-  std::string topic = {};  // empty: the usual one
+  std::optional<std::string> topic = {};  // none: the usual one
 };
 
 /// Adds --kv-events and its like. All references must outlive the command.
