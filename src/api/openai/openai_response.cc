@@ -324,7 +324,7 @@ void CompletionResponse::State::stream(std::size_t index, Answer& answer, const 
     }
   }
   if (!ended || !call.is_chat) return;
-  JsonWriter last = begin_chunk(index, out).raw(R"("delta":{},"logprobs":null)");
+  const JsonWriter last = begin_chunk(index, out).raw(R"("delta":{},"logprobs":null)");
   write_token_ids(answer, last);
   end_last_chunk(index, event.stats, out);
 }
