@@ -94,7 +94,8 @@ void run_type(DType type, const Options& options, const KernelTable& kernels, Th
   for (float& v : std::span(x.data(), x.size())) v = normal(random);
   for (const int rows : options.rows) {
     for (int row = 0; row < rows; ++row)
-      quantized.write_row(forms, x.data() + std::int64_t{row} * options.cols, row, rows, options.cols);
+      quantized.out(forms, 0, options.cols)
+          .write_row(x.data() + std::int64_t{row} * options.cols, row, rows, options.cols);
     double best = 1e9, read = 1e9, peak = 0;
     std::size_t next = 0;
     const double operations = 2.0 * rows * options.cols * options.outputs;

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.error
 import urllib.request
 from typing import List, Literal, Optional
 
@@ -115,6 +116,20 @@ class Texts(unittest.TestCase):
         self.assertTrue(all(row[token].rank == 1 for row, token in zip(answer.logprobs, answer.token_ids)))
         self.assertAlmostEqual(answer.cumulative_logprob, sum(told["logprobs"]["token_logprobs"]))
         self.assertEqual(output.prompt_token_ids, self.llm.tokenizer.encode(PROMPT))
+
+    def test_a_server_of_the_model_answers_to_the_names_that_it_is_given(self):
+        def ask(name):
+            body = {"model": name, "prompt": PROMPT, "max_tokens": 1}
+            return json.load(urllib.request.urlopen(
+                urllib.request.Request(server.url + "/v1/completions", json.dumps(body).encode())))["model"]
+        with octavo.serve(self.llm) as server:
+            self.assertEqual(ask("whatever"), ask("else"))
+        with octavo.serve(self.llm, served_model_name="small") as server:
+            self.assertEqual(ask("small"), "small")
+            with self.assertRaises(urllib.error.HTTPError) as refused:
+                ask("whatever")
+            self.assertEqual(refused.exception.code, 404)
+            refused.exception.close()
 
     def test_seed_and_order(self):
         params = SamplingParams(temperature=1, seed=7, max_tokens=8)

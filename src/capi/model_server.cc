@@ -2,6 +2,7 @@
 
 #include <future>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,13 +14,15 @@
 namespace octavo::capi {
 namespace {
 
-server::ModelEntry entry_of(const std::shared_ptr<LoadedModel>& model) {
+/// The only model of a server. Where it is given no names, or "*" among them, it answers to every name.
+server::ModelEntry entry_of(const std::shared_ptr<LoadedModel>& model, std::vector<std::string> names) {
   server::ModelEntry entry;
   entry.load = [model](const std::stop_token&) -> Result<std::unique_ptr<Engine>> {
     return std::make_unique<SharedEngine>(model);
   };
   entry.is_loaded_at_start = true;
-  entry.takes_any_name = true;
+  entry.takes_any_name = names.empty() || std::erase(names, "*") > 0;
+  entry.names = std::move(names);
   entry.set_sampling = [sampling = model->served().sampling_defaults](SamplingParams& params) { params = sampling; };
   return entry;
 }
@@ -54,7 +57,7 @@ CallResult<std::shared_ptr<ModelServer>> ModelServer::start(const std::shared_pt
   auto files = server::ServerFiles::open(asked);
   if (!files) return told(files.error());
   std::vector<server::ModelEntry> entries;
-  entries.push_back(entry_of(model));
+  entries.push_back(entry_of(model, made->options_->serve().models.names));
   auto server = server::Server::create(std::move(asked), std::move(*files), std::move(entries));
   if (!server) return told(server.error());
   made->server_ = std::move(*server);
