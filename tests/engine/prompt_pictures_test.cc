@@ -161,31 +161,6 @@ TEST(PromptPictures, RowsHaveTheirEndsAndTilesTheTextsInFrontOfThem) {
   }
 }
 
-TEST(PromptPictures, NumbersOfMiniCpmsPicturesCountThroughThePrompt) {
-  test::TinyVocab vocab(30);
-  constexpr std::int32_t kControl = 3;
-  TokenId next = 20;
-  for (const char* mark : {"<image_id>", "</image_id>", "<image>", "</image>"}) vocab.set(next++, mark, kControl);
-  vocab.set(next++, "0", 1);
-  vocab.set(next++, "1", 1);
-  const auto words = vocab.load();
-  const PromptPictures pictures({.family = find_picture_family("minicpmv4_6"),
-                                 .geometry = {.patch_side = 4, .merge_side = 4, .tile_side = 448},
-                                 .placeholder = kPlaceholder,
-                                 .tokenizer = &words->tokenizer(),
-                                 .min_tokens = 1,
-                                 .max_tokens = 1});
-  const std::vector<PictureInput> inputs = {picture(file("420.jpg")), picture(file("420.jpg"))};
-  const auto measured = pictures.measure(pointers(inputs));
-  ASSERT_TRUE(measured) << measured.error().message;
-  ChatPrompt prompt{.tokens = {1, kPlaceholder, kPlaceholder}};
-  ASSERT_TRUE(pictures.expand(*measured, 0, prompt));
-  std::vector<TokenId> texts;
-  for (const TokenId token : prompt.tokens)
-    if (token != kPlaceholder) texts.push_back(token);
-  EXPECT_THAT(texts, ElementsAre(1, 20, 24, 21, 22, 23, 20, 25, 21, 22, 23));
-}
-
 TEST(PromptPictures, OneThatIsMadeMuchSmallerIsWarnedOf) {
   const PromptPictures pictures = rules();
   const std::vector<PictureInput> inputs = {picture(file("420.jpg"), 1, 1)};
