@@ -73,6 +73,7 @@ MODELS = {
     "granitehybrid with experts": ("tiny-granite-hybrid-experts", {"types": ("Q8_0", "Q4_K")}),
     "nemotron_h": ("tiny-nemotron-h", {"types": ("Q4_K", "Q6_K")}),
     "nemotron_h_moe": ("tiny-nemotron-h-experts", {"types": ("Q8_0", "Q4_K")}),
+    "nemotron_h_moe with latents": ("tiny-nemotron-h-latent", {"types": ("Q8_0", "Q4_K")}),
     "falcon-h1": ("tiny-falcon-h1", {"types": ("Q4_K", "Q6_K")}),
     "deepseek2": ("tiny-deepseek2", {"types": ("Q8_0", "Q4_K"), "yarn": 4.0}),
     "deepseek2 with groups": ("tiny-deepseek2-v3", {"types": ("Q8_0", "Q4_K")}),
