@@ -20,19 +20,7 @@ void PrefixSharing::attach_published(Sequence& sequence) {
   if (sequence.notes.publications_seen == num_publications_ || sequence.notes.joint_end > 0) return;
   const auto next = to_size(sequence.num_computed / kv_.block_size());
   if (next >= sequence.chain.size() || !kv_.is_published(sequence.chain.hashes()[next])) return;
-  give_up_half_block(sequence);
   if (extend(sequence) > 0) count_cached(sequence);
-}
-
-/// Lets a sequence that stands before a joint pass give up the block that it has begun: others have published all of
-/// it, with rows that it could only compute together with all that follow.
-void PrefixSharing::give_up_half_block(Sequence& sequence) {
-  const int half = sequence.num_computed % kv_.block_size(), kept = sequence.num_computed - half;
-  if (half == 0 || sequence.given.num_joint_rows(sequence.num_computed) == 0 || !sequence.may_use_cache()) return;
-  if (!kv_.can_truncate(sequence.kv, kept)) return;
-  const Result<void> cut = kv_.truncate(sequence.kv, kept);
-  OCTAVO_CHECK(cut.has_value(), "{}", cut.error().message);
-  sequence.num_computed = kept;
 }
 
 void PrefixSharing::count_cached(Sequence& sequence) {

@@ -41,7 +41,6 @@ class PrefixSharing {
   void commit(Sequence& sequence, int end);
 
  private:
-  void give_up_half_block(Sequence& sequence);
   bool is_at_place(const Sequence& sequence) const;
 
   KvCacheManager& kv_;
