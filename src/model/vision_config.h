@@ -72,7 +72,7 @@ struct MergerSpec {
   int hidden_width = 0;          // of up's result; 0: there is one product
   std::string_view up = {}, down = {};
   bool down_is_transposed = false;  // the file has down's columns as its rows
-  std::string_view between = {};  // a product between both, behind which GELU stands too; mostly absent
+  std::string_view between = {};    // a product between both, behind which GELU stands too; mostly absent
 };
 
 /// The joining of rows behind a layer, of which the others have fewer: those of four patches attend to each other, then

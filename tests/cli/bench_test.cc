@@ -101,8 +101,9 @@ TEST_F(Bench, EveryCombinationIsARow) {
 TEST_F(Bench, AProfileShowsThePartsOfTheMeanStep) {
   const std::vector<std::string> args = {"--prompt", "0", "--gen", "4", "--batch", "2", "--repeat", "3", "--profile"};
   ASSERT_EQ(run(args), 0) << cli.err.str();
-  EXPECT_THAT(cli.out.str(), HasSubstr("decode of 4 tokens, 2 sequences, the mean of 12 steps on 2 threads: 8.000 ms, of which "
-                                       "threads wait 6 %"));
+  EXPECT_THAT(cli.out.str(),
+              HasSubstr("decode of 4 tokens, 2 sequences, the mean of 12 steps on 2 threads: 8.000 ms, of which "
+                        "threads wait 6 %"));
   EXPECT_THAT(cli.out.str(), HasSubstr("| attention | scores, sums of values | 2.000 | 25.0 % | 25 % |\n"
                                        "| down | the product back to the stream | 6.000 | 75.0 % | 0 % |"));
   std::vector<std::string> as_json = args;

@@ -95,11 +95,11 @@ TEST(VisionTower, ItMakesTheVectorsOfTheOriginal) {
        {std::pair{"plain", TinyTower()}, std::pair{"deepstack", TinyTower::odd()},
         std::pair{"threes", TinyTower::threes()}, std::pair{"gemma4v", TinyTower::gemma4v()},
         std::pair{"gemma4v-clamped", TinyTower::gemma4v_clamped()}, std::pair{"idefics3", TinyTower::idefics3()},
-        std::pair{"gemma3", TinyTower::gemma3()},
-        std::pair{"lfm2", TinyTower::lfm2()}, std::pair{"pixtral", TinyTower::pixtral()},
-        std::pair{"mistral3", TinyTower::mistral3()}, std::pair{"qwen2vl", TinyTower::qwen2vl()},
-        std::pair{"qwen2.5vl", TinyTower::qwen25vl()}, std::pair{"minicpmv", TinyTower::minicpmv()},
-        std::pair{"minicpmv-4x", TinyTower::minicpmv_4x()}, std::pair{"muse-glimmer", TinyTower::muse_glimmer()}}) {
+        std::pair{"gemma3", TinyTower::gemma3()}, std::pair{"lfm2", TinyTower::lfm2()},
+        std::pair{"pixtral", TinyTower::pixtral()}, std::pair{"mistral3", TinyTower::mistral3()},
+        std::pair{"qwen2vl", TinyTower::qwen2vl()}, std::pair{"qwen2.5vl", TinyTower::qwen25vl()},
+        std::pair{"minicpmv", TinyTower::minicpmv()}, std::pair{"minicpmv-4x", TinyTower::minicpmv_4x()},
+        std::pair{"muse-glimmer", TinyTower::muse_glimmer()}}) {
     LoadedTower loaded(made);
     for (const Grid grid : grids_of(made)) {
       SCOPED_TRACE(testing::Message() << name << ", " << grid.rows << " x " << grid.columns << " patches");
@@ -145,8 +145,8 @@ TEST(VisionTower, ThreadsAndPiecesChangeNoBit) {
         std::pair{TinyTower::gemma4v(), DType::kQ8_0}, std::pair{clamped, DType::kQ8_0},
         std::pair{TinyTower::pixtral(), DType::kQ8_0}, std::pair{TinyTower::mistral3(), DType::kF32},
         std::pair{TinyTower::lfm2(), DType::kF32}, std::pair{TinyTower::gemma3(), DType::kF32},
-        std::pair{TinyTower::qwen25vl(), DType::kF32},
-        std::pair{TinyTower::minicpmv(), DType::kF32}, std::pair{TinyTower::muse_glimmer(), DType::kF16}}) {
+        std::pair{TinyTower::qwen25vl(), DType::kF32}, std::pair{TinyTower::minicpmv(), DType::kF32},
+        std::pair{TinyTower::muse_glimmer(), DType::kF16}}) {
     made.type = type;
     const Picture picture =
         made.picture(24, 27 / made.merge * made.merge);  // more rows than a piece, and than two tiles

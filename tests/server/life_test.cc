@@ -40,15 +40,17 @@ TEST_F(Life, SlotsTellWhatRunsHowFarItIsAndNoText) {
   script_.held = true;
   start_ready();
   const auto slots = [this] { return ask(get("/slots")); };
-  const std::string free = R"({"id":0,"n_ctx":10000,"speculative":true,"is_processing":false,"device":"cpu","threads":2})";
+  const std::string free =
+      R"({"id":0,"n_ctx":10000,"speculative":true,"is_processing":false,"device":"cpu","threads":2})";
   EXPECT_THAT(slots(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\r\n\r\n[" + free + R"(,{"id":1,)")));
   TestClient client(port_);
   client.send(completion(4, false));
   ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
-  EXPECT_THAT(slots(),
-              HasSubstr(R"("is_processing":true,"device":"cpu","threads":2,"model":"scripted-engine-1","n_prompt_tokens":3,)"
-                        R"("n_prompt_tokens_processed":0,"n_prompt_tokens_cache":0,)"
-                        R"("next_token":[{"has_next_token":true,"n_decoded":0}]},{"id":1,)"));
+  EXPECT_THAT(
+      slots(),
+      HasSubstr(R"("is_processing":true,"device":"cpu","threads":2,"model":"scripted-engine-1","n_prompt_tokens":3,)"
+                R"("n_prompt_tokens_processed":0,"n_prompt_tokens_cache":0,)"
+                R"("next_token":[{"has_next_token":true,"n_decoded":0}]},{"id":1,)"));
   script_.prompt_tokens_read = 3;
   script_.held = false;
   EXPECT_TRUE(eventually([&] {
@@ -82,8 +84,9 @@ TEST_F(Life, SlotsTellWhoseTokensAreGuessedAhead) {
   options_.engine.draft = DraftMode::kOff;
   start_ready();
   EXPECT_THAT(begin_of_slots(""), StartsWith(plain));
-  EXPECT_THAT(ask(get("/slots")),
-              HasSubstr(R"([{"id":0,"n_ctx":10000,"speculative":false,"is_processing":false,"device":"cpu","threads":2})"));
+  EXPECT_THAT(
+      ask(get("/slots")),
+      HasSubstr(R"([{"id":0,"n_ctx":10000,"speculative":false,"is_processing":false,"device":"cpu","threads":2})"));
 }
 
 TEST_F(Life, ThePageAndSlotsMayBeLeftOut) {

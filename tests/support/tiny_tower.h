@@ -164,7 +164,9 @@ struct TinyTower {
     return is_siglip() || family == "gemma4v" ? "clip.vision.projector.scale_factor" : "clip.vision.spatial_merge_size";
   }
   bool is_qwen2() const { return family == "qwen2vl_merger" || family == "qwen2.5vl_merger"; }
-  bool is_siglip() const { return family == "idefics3" || family == "lfm2" || family == "minicpmv4_6"; }
+  bool is_siglip() const {
+    return family == "gemma3" || family == "idefics3" || family == "lfm2" || family == "minicpmv4_6";
+  }
   bool has_clips_mean() const { return family == "pixtral" || is_qwen2(); }
   int image_size() const {
     if (family == "gemma4v") return 224;

@@ -162,8 +162,7 @@ FoundPictures FoundPictures::find(const EngineOptions& options, const ModelSourc
       continue;
     }
     if (const Result<void> fits = file->config.check_fits(seeing); !fits) {
-      if (is_own)
-        found.passed_over.push_back(fmt::format("{}: {}", path.string(), fits.error().message));
+      if (is_own) found.passed_over.push_back(fmt::format("{}: {}", path.string(), fits.error().message));
       continue;
     }
     file->was_found = true;
