@@ -9,14 +9,11 @@ By turns, with nothing cached: a prompt with the answer's tokens behind it, and 
 import argparse
 import http.client
 import json
-import os
 import random
-import re
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
+
+import served
 
 
 def stream(port, body):
@@ -44,29 +41,20 @@ def main():
     parser.add_argument("--had", type=int, default=800)
     parser.add_argument("--times", type=int, default=15)
     args = parser.parse_args()
-    with tempfile.TemporaryFile("w+") as log, \
-            subprocess.Popen([args.octavo, "serve", "-m", args.model, "--port", "0"], stdout=subprocess.DEVNULL,
-                             stderr=log) as server:
-        try:
-            while not (ready := re.search(r"ready at http://.*:(\d+)", os.pread(log.fileno(), 1 << 16, 0).decode())):
-                if server.poll() is not None:
-                    sys.exit("the server has ended")
-                time.sleep(0.1)
-            port, draw, prompts, resumed = int(ready.group(1)), random.Random(1), [], []
-            for i in range(args.times + 1):
-                prompt = [draw.randrange(1000, 9000) for _ in range(args.prompt)]
-                had = [draw.randrange(1000, 9000) for _ in range(args.had)]
-                fields = {"temperature": 1, "ignore_eos": True, "seed": i}
-                whole = stream(port, {**fields, "prompt": prompt[:8], "max_tokens": 2})[1][0]
-                told = {name: whole[name] for name in ("seed", "system_fingerprint")}
-                alone, _ = stream(port, {**fields, "prompt": prompt + had, "max_tokens": 2, "cache_salt": f"a {i}"})
-                again, _ = stream(port, {**fields, "prompt": prompt, "max_tokens": args.had + 2, "cache_salt": f"b {i}",
-                                         "resume_from": {**told, "token_ids": had}})
-                if i > 0:  # the first ones warm up
-                    prompts.append(alone)
-                    resumed.append(again)
-        finally:
-            server.terminate()
+    with served.Server(args.octavo, "-m", args.model) as server:
+        port, draw, prompts, resumed = server.port, random.Random(1), [], []
+        for i in range(args.times + 1):
+            prompt = [draw.randrange(1000, 9000) for _ in range(args.prompt)]
+            had = [draw.randrange(1000, 9000) for _ in range(args.had)]
+            fields = {"temperature": 1, "ignore_eos": True, "seed": i}
+            whole = stream(port, {**fields, "prompt": prompt[:8], "max_tokens": 2})[1][0]
+            told = {name: whole[name] for name in ("seed", "system_fingerprint")}
+            alone, _ = stream(port, {**fields, "prompt": prompt + had, "max_tokens": 2, "cache_salt": f"a {i}"})
+            again, _ = stream(port, {**fields, "prompt": prompt, "max_tokens": args.had + 2, "cache_salt": f"b {i}",
+                                     "resume_from": {**told, "token_ids": had}})
+            if i > 0:  # the first ones warm up
+                prompts.append(alone)
+                resumed.append(again)
     ratio = statistics.median(again / alone for again, alone in zip(resumed, prompts, strict=True))
     print(f"{args.prompt} + {args.had} tokens: a prompt {1000 * statistics.median(prompts):.1f} ms, resumed "
           f"{1000 * statistics.median(resumed):.1f} ms, ratio {ratio:.3f}")

@@ -51,7 +51,7 @@ class _Chunks:
 
 
 class _Responses:
-    """The same of /v1/responses."""
+    """How the events of /v1/responses tell what they bring."""
 
     @staticmethod
     def told(event: Any) -> Any:
@@ -80,7 +80,7 @@ class _Responses:
 
 
 class _Messages:
-    """The same of /v1/messages."""
+    """How the events of /v1/messages tell what they bring."""
 
     ids, is_aside = _Responses.ids, _Responses.is_aside
 

@@ -151,7 +151,7 @@ void ExpertsFfn::choose(const Pass& pass, const StepRows& rows) {
   }
 }
 
-/// What experts read of a row of the pass.
+/// The input of experts that belongs to a row of the pass.
 const float* ExpertsFfn::experts_row(const Pass& pass, std::int64_t row) const {
   return (pass.w.has_latent() ? latents_.data() : stream_.h()) + (pass.first + row) * row_width_;
 }

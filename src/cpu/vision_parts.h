@@ -49,7 +49,7 @@ class VisionParts {
   }
 
  private:
-  /// What attention reads of a layer.
+  /// The weights that attention reads, of one layer.
   struct AttentionPart {
     const AttentionWeights& weights;
     const float *norm, *norm_bias, *post_norm;
@@ -65,7 +65,7 @@ class VisionParts {
   /// Multiplies rows with products that bound their inputs and outputs: each reads a copy of its own.
   void multiply_clamped(const WeightMatrix& w, const ClampTensors<CpuForm>& clamp, const float* x, int rows,
                         float* out);
-  /// The same of the stream's h, which is normed.
+  /// Multiplies the stream's h, which is normed, with products that bound their inputs and outputs.
   void multiply_clamped_input(std::span<const Product> products, std::span<const ClampTensors<CpuForm>* const> clamps,
                               int rows);
   void gather_patch(const VisionRows& rows, std::int64_t patch, float* out) const;

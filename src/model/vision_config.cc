@@ -127,6 +127,15 @@ Result<void> read_layers(const ModelKeys& keys, const LayerSpec& layer, VisionCo
   return {};
 }
 
+Result<int> read_result_width(const ModelKeys& keys, std::string_view stem) {
+  const std::string name = std::string(stem) + ".weight";
+  const SourceTensor* tensor = keys.source().find_tensor(name);
+  if (tensor == nullptr) return fail("{}: no tensor {}", keys.path(), name);
+  if (tensor->tensor.rows < 1 || tensor->tensor.rows > kMostFfn)
+    return fail("{}: tensor {} has {} rows, expected 1 to {}", keys.path(), name, tensor->tensor.rows, kMostFfn);
+  return static_cast<int>(tensor->tensor.rows);
+}
+
 Result<void> expect_no_silu(const ModelKeys& keys, const VisionConfig& config) {
   if (keys.source().find(vision_names::kUseSilu) == nullptr) return {};
   OCTAVO_TRY(const bool silu, keys.source().get_bool(vision_names::kUseSilu));
@@ -207,8 +216,6 @@ Result<LayerSpec> read_unturned_layer(const ModelKeys& keys, VisionConfig& confi
 
 namespace {
 
-constexpr std::string_view kScaleFactor = "projector.scale_factor";
-
 /// Finds out whether a file, as old ones have it, has the names of a feed-forward's products exchanged.
 void find_exchanged_ffn(const ModelKeys& keys, VisionConfig& config) {
   const SourceTensor* down = keys.source().find_tensor(vision_names::of_layer(0, vision_names::kDown) + ".weight");
@@ -266,16 +273,6 @@ Result<void> read_gemma3v(const ModelKeys& keys, VisionConfig& config) {
   return {};
 }
 
-/// Reads the width between the projector's products by the first one's tensor.
-Result<int> read_hidden_width(const ModelKeys& keys) {
-  const std::string name = std::string(vision_names::kProjectorUp) + ".weight";
-  const SourceTensor* tensor = keys.source().find_tensor(name);
-  if (tensor == nullptr) return fail("{}: no tensor {}", keys.path(), name);
-  if (tensor->tensor.rows < 1 || tensor->tensor.rows > kMostFfn)
-    return fail("{}: tensor {} has {} rows, expected 1 to {}", keys.path(), name, tensor->tensor.rows, kMostFfn);
-  return static_cast<int>(tensor->tensor.rows);
-}
-
 /// Reads the encoder of LFM2-VL (Liquid AI, 2025), as in transformers, models/lfm2_vl and models/siglip2.
 Result<void> read_lfm2(const ModelKeys& keys, VisionConfig& config) {
   OCTAVO_TRY_VOID(read_patches(keys, kScaleFactor, {}, config));
@@ -286,7 +283,7 @@ Result<void> read_lfm2(const ModelKeys& keys, VisionConfig& config) {
   OCTAVO_TRY_VOID(expect_no_silu(keys, config));
   constexpr float kEpsilon = 1e-5F;
   const bool norms = keys.source().find_tensor(std::string(vision_names::kProjectorNorm) + ".weight") != nullptr;
-  OCTAVO_TRY(const int hidden, read_hidden_width(keys));
+  OCTAVO_TRY(const int hidden, read_result_width(keys, vision_names::kProjectorUp));
   config.merger = {.patch_norm = vision_names::kPostNorm,
                    .joined_norm = norms ? vision_names::kProjectorNorm : std::string_view(),
                    .joined_epsilon = kEpsilon,

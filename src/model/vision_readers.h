@@ -1,4 +1,4 @@
-// What the families of vision encoders share when their files are read, and the families of vision_windows.cc.
+// Readers that families of vision encoders share, and those of the families of vision_windows.cc.
 #pragma once
 
 #include <optional>
@@ -13,6 +13,8 @@ namespace octavo {
 inline constexpr int kMostFfn = 1 << 17, kMostPatchSide = 64, kMostImageSide = 1 << 16, kMostLayers = 1024;
 inline constexpr int kMostTileSide = 4096;
 
+inline constexpr std::string_view kScaleFactor = "projector.scale_factor";  // the key of a token's side in patches
+
 /// Reads the sides of patches and tokens, how pixels are normed, and the bounds of a picture's tokens. `merge_side`:
 /// where the file does not say it.
 Result<void> read_patches(const ModelKeys& keys, std::string_view merge_key, std::optional<int> merge_side,
@@ -23,6 +25,8 @@ Result<LayerSpec> read_layer(const ModelKeys& keys, const VisionConfig& config);
 Result<LayerSpec> read_unturned_layer(const ModelKeys& keys, VisionConfig& config);
 /// Reads all layers, which are alike.
 Result<void> read_layers(const ModelKeys& keys, const LayerSpec& layer, VisionConfig& config);
+/// Reads the width of a product's result by its tensor, STEM.weight.
+Result<int> read_result_width(const ModelKeys& keys, std::string_view stem);
 /// Fails for files that ask for SiLU.
 Result<void> expect_no_silu(const ModelKeys& keys, const VisionConfig& config);
 

@@ -9,8 +9,6 @@
 namespace octavo {
 namespace {
 
-constexpr std::string_view kScaleFactor = "projector.scale_factor";
-
 /// Reads the width between the products of layers by the first layer's tensors, which old files call by each other's
 /// names.
 Result<void> read_ffn_by_tensor(const ModelKeys& keys, VisionConfig& config, DenseFfnSpec& dense) {
@@ -91,6 +89,17 @@ Result<void> read_qwen25vl_merger(const ModelKeys& keys, VisionConfig& config) {
 
 namespace {
 
+/// Reads the side of the square of learned places by their tensor.
+Result<int> read_square_side(const ModelKeys& keys, int most) {
+  const SourceTensor* positions = keys.source().find_tensor(vision_names::kPositions);
+  const std::int64_t places = positions == nullptr ? 0 : positions->tensor.rows;
+  const std::int64_t side = std::llround(std::sqrt(static_cast<double>(places)));
+  if (places < 1 || side * side != places || side > most)
+    return fail("{}: tensor {} has {} rows, expected a square number up to {} x {}", keys.path(),
+                vision_names::kPositions, places, most, most);
+  return static_cast<int>(side);
+}
+
 /// Reads where rows are joined.
 Result<void> read_row_join(const ModelKeys& keys, VisionConfig& config) {
   constexpr std::string_view kJoin = "wa_layer_indexes";
@@ -99,12 +108,8 @@ Result<void> read_row_join(const ModelKeys& keys, VisionConfig& config) {
     return fail("{}: {} has {}, expected a layer below {}", keys.path(), keys.key(kJoin),
                 layers.empty() ? "nothing" : std::to_string(layers[0]), config.num_layers());
   config.row_join.behind = layers[0];
-  const std::string name = fmt::format("{}{}.weight", vision_names::kRowJoin, vision_names::kRowJoinUp);
-  const SourceTensor* up = keys.source().find_tensor(name);
-  const std::int64_t rows = up == nullptr ? 0 : up->tensor.rows;
-  if (rows < 1 || rows > kMostFfn)
-    return fail("{}: tensor {} has {} rows, expected 1 to {}", keys.path(), name, rows, kMostFfn);
-  config.row_join.hidden_width = static_cast<int>(rows);
+  const std::string up = fmt::format("{}{}", vision_names::kRowJoin, vision_names::kRowJoinUp);
+  OCTAVO_TRY(config.row_join.hidden_width, read_result_width(keys, up));
   return {};
 }
 
@@ -119,12 +124,7 @@ Result<void> read_minicpmv(const ModelKeys& keys, VisionConfig& config) {
     return fail("{}: {} is {}, expected at least a token's {}", keys.path(), keys.key("image_size"), config.tile_side,
                 config.token_side());
   config.places = LearnedPlaces::kBuckets;
-  const SourceTensor* positions = keys.source().find_tensor(vision_names::kPositions);
-  const std::int64_t places = positions == nullptr ? 0 : positions->tensor.rows;
-  config.grid_side = static_cast<int>(std::llround(std::sqrt(static_cast<double>(places))));
-  if (places < 1 || places > std::int64_t{kMostImageSide} * kMostImageSide ||
-      std::int64_t{config.grid_side} * config.grid_side != places)
-    return fail("{}: tensor {} has {} rows, expected a square number", keys.path(), vision_names::kPositions, places);
+  OCTAVO_TRY(config.grid_side, read_square_side(keys, kMostImageSide));
   OCTAVO_TRY(LayerSpec layer, read_unturned_layer(keys, config));
   auto& dense = std::get<DenseFfnSpec>(layer.feed_forward);
   OCTAVO_TRY_VOID(read_ffn_by_tensor(keys, config, dense));
@@ -145,12 +145,7 @@ Result<void> read_muse_glimmer_encoder(const ModelKeys& keys, VisionConfig& conf
   constexpr int kPattern = 4;
   OCTAVO_TRY_VOID(read_patches(keys, "spatial_merge_size", 2, config));
   OCTAVO_TRY(const int image_side, keys.size("image_size", kMostImageSide));
-  const SourceTensor* positions = keys.source().find_tensor(vision_names::kPositions);
-  const std::int64_t places = positions == nullptr ? 0 : positions->tensor.rows;
-  config.grid_side = static_cast<int>(std::llround(std::sqrt(static_cast<double>(places))));
-  if (places < 1 || std::int64_t{config.grid_side} * config.grid_side != places || config.grid_side > image_side)
-    return fail("{}: tensor {} has {} rows, expected a square number up to {} x {}", keys.path(),
-                vision_names::kPositions, places, image_side, image_side);
+  OCTAVO_TRY(config.grid_side, read_square_side(keys, image_side));
   if (config.grid_side % config.merge_side != 0)
     return fail("{}: {} places lie along a window's side, expected a multiple of {}, which is {}", keys.path(),
                 config.grid_side, keys.key("spatial_merge_size"), config.merge_side);
@@ -164,14 +159,10 @@ Result<void> read_muse_glimmer_encoder(const ModelKeys& keys, VisionConfig& conf
   OCTAVO_TRY_VOID(expect_no_silu(keys, config));
   set_windows(config.grid_side, kPattern, config);
   config.in_windows.back() = false;
-  const std::string name = std::string(vision_names::kMergerUp) + ".weight";
-  const SourceTensor* up = keys.source().find_tensor(name);
-  const std::int64_t hidden = up == nullptr ? 0 : up->tensor.rows;
-  if (hidden < 1 || hidden > kMostFfn)
-    return fail("{}: tensor {} has {} rows, expected 1 to {}", keys.path(), name, hidden, kMostFfn);
+  OCTAVO_TRY(const int hidden, read_result_width(keys, vision_names::kMergerUp));
   config.merger = {.join = PatchJoin::kChannels,
                    .patch_norm = vision_names::kPostNorm,
-                   .hidden_width = static_cast<int>(hidden),
+                   .hidden_width = hidden,
                    .up = vision_names::kMergerUp,
                    .down = vision_names::kMergerDown,
                    .between = vision_names::kProjectorUp};

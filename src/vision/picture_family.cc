@@ -224,6 +224,9 @@ constexpr std::array<float, 3> kHalf = {0.5F, 0.5F, 0.5F};
 constexpr std::array<float, 3> kClipMean = {0.48145466F, 0.4578275F, 0.40821073F};
 constexpr std::array<float, 3> kClipDeviation = {0.26862954F, 0.26130258F, 0.27577711F};
 
+constexpr PictureMarkup kQwenMarkup = {.place = "<|vision_start|><|image_pad|><|vision_end|>",
+                                       .placeholder = "<|image_pad|>"};
+
 constexpr PictureFamily kFamilies[] = {
     {.name = "qwen3vl_merger",
      .filter = ResizeFilter::kBicubic,
@@ -232,7 +235,7 @@ constexpr PictureFamily kFamilies[] = {
      .min_tokens = 64,
      .usual_max_tokens = 1280,
      .most_tokens = 4096,
-     .markup = {.place = "<|vision_start|><|image_pad|><|vision_end|>", .placeholder = "<|image_pad|>"},
+     .markup = kQwenMarkup,
      .layout = nearest_multiples},
     {.name = "gemma3",
      .text_models = kGemma3,
@@ -295,7 +298,7 @@ constexpr PictureFamily kFamilies[] = {
      .min_tokens = 4,
      .usual_max_tokens = 1280,
      .most_tokens = 4096,
-     .markup = {.place = "<|vision_start|><|image_pad|><|vision_end|>", .placeholder = "<|image_pad|>"},
+     .markup = kQwenMarkup,
      .layout = nearest_multiples},
     {.name = "qwen2.5vl_merger",
      .text_models = kQwen2Vl,
@@ -305,7 +308,7 @@ constexpr PictureFamily kFamilies[] = {
      .min_tokens = 4,
      .usual_max_tokens = 1280,
      .most_tokens = 4096,
-     .markup = {.place = "<|vision_start|><|image_pad|><|vision_end|>", .placeholder = "<|image_pad|>"},
+     .markup = kQwenMarkup,
      .layout = nearest_multiples},
     {.name = "minicpmv4_6",
      .text_models = kMiniCpm,

@@ -67,10 +67,10 @@ struct PictureMarkup {
   std::string_view spelled = {};      // what stands in a prompt for each placeholder of a template, which has one
                                       // itself; empty: the placeholder
   std::string_view row = {};          // the token of each row, where the vocabulary has it; empty: the placeholder
-  // What stands around the rows, beside what a template writes, in place of the placeholder.
+  // The texts around the rows, beside what a template writes, in place of the placeholder.
   std::string_view begin = {}, end = {};
   std::string_view row_end = {};  // between two rows of tokens
-  // What stands around the picture's number in its prompt, from 0 on, in front of all; empty: no number does.
+  // The texts around the picture's number in its prompt, from 0 on, in front of all; empty: it has no number there.
   std::string_view number_begin = {}, number_end = {};
 };
 

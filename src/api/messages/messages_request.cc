@@ -199,6 +199,14 @@ constexpr ApiField kAnswerRows[] = {
     field::repetition_penalty("repetition_penalty"),
 };
 
+/// All fields, those of the answer's length first.
+auto fields_with(FieldTable lengths) {
+  return std::array{lengths,        FieldTable(kAnswerRows),       kFormatFields,         kConstraintFields,
+                    kGrammarFields, FieldTable(kConversationRows), kThinkingObjectFields, kThinkingFields,
+                    kEffortFields,  kReasoningObjectFields,        FieldTable(kPartRows), kPictureFields,
+                    kResumeFields};
+}
+
 ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, ApiFields fields) {
   return read_request(chat_request_of(context.model, "messages"), body, context, fields);
 }
@@ -206,19 +214,7 @@ ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, 
 }  // namespace
 
 ApiFields messages_fields() {
-  static const std::array tables = {FieldTable(kLengthRows),
-                                    FieldTable(kAnswerRows),
-                                    kFormatFields,
-                                    kConstraintFields,
-                                    kGrammarFields,
-                                    FieldTable(kConversationRows),
-                                    kThinkingObjectFields,
-                                    kThinkingFields,
-                                    kEffortFields,
-                                    kReasoningObjectFields,
-                                    FieldTable(kPartRows),
-                                    kPictureFields,
-                                    kResumeFields};
+  static const auto tables = fields_with(kLengthRows);
   return tables;
 }
 
@@ -227,19 +223,7 @@ ApiResult<ApiRequest> read_messages(const json::object& body, const ApiContext& 
 }
 
 ApiFields counted_messages_fields() {
-  static const std::array tables = {FieldTable(kCountedLengthRows),
-                                    FieldTable(kAnswerRows),
-                                    kFormatFields,
-                                    kConstraintFields,
-                                    kGrammarFields,
-                                    FieldTable(kConversationRows),
-                                    kThinkingObjectFields,
-                                    kThinkingFields,
-                                    kEffortFields,
-                                    kReasoningObjectFields,
-                                    FieldTable(kPartRows),
-                                    kPictureFields,
-                                    kResumeFields};
+  static const auto tables = fields_with(kCountedLengthRows);
   return tables;
 }
 

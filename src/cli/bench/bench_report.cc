@@ -99,7 +99,10 @@ boost::json::object to_json(const BenchRow& row, const BenchReport& report) {
                              {"limit", f.bound_by_memory ? "memory" : "compute"},
                              {"seconds", std::move(seconds)}};
   if (has_device_shares(report)) result["device_memory_share"] = device_share(row, report);
-  if (report.profile) result["profile"] = profile_json(row), result["profile_threads"] = row.runs.back().threads;
+  if (report.profile) {
+    result["profile"] = profile_json(row);
+    result["profile_threads"] = row.runs.back().threads;
+  }
   return result;
 }
 
