@@ -142,10 +142,10 @@ class Hub:
         self.answer(handler, 200, {"Content-Type": "application/json"}, body)
 
     def trickle(self, handler):
-        """JSON without an end, faster than what counts as a standstill."""
+        """JSON without an end, so much faster than a standstill that also a slow machine's average is."""
         self.answer(handler, 200, {"Content-Length": str(1 << 24)}, b"[")
         for _ in range(STALL_S * 10):
-            handler.wfile.write(b" " * 2000)
+            handler.wfile.write(b" " * 20000)
             time.sleep(0.1)
 
     def metadata(self, content, changed=False):
