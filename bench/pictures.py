@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """The time of pictures in a server, and what they cost the streams beside them.
 
-    pictures.py --program build/release/octavo -m MODEL.gguf --mmproj MMPROJ.gguf [--streams 8] [--pictures 6] [-- ARGS]
+    pictures.py --program build/release/octavo -m MODEL.gguf --mmproj MMPROJ.gguf [--family qwen|gemma] [--streams 8]
+                [--pictures 6] [-- ARGS]
 
-Pictures of noise, 1024 x 1024 pixels, of 1024 tokens for a tower with patches of 16 and 2 x 2 of them a token. First
+Pictures of noise, 1024 x 1024 pixels, of 1024 tokens for a tower with patches of 16 and 2 x 2 of them a token, of 256
+for Gemma 3's, which makes every picture 896 x 896. First
 each alone: the time to the first token, that of the encoder, and that of the same question again. Then streams of texts
 go on, for as long as pictures come one after another: the time between their tokens without and with pictures.
-Models of noise serve: synth_model.py --shape qwen3vl-0.6b, tiny_tower.py OUT qwen3vl-0.6b.
+Models of noise serve: synth_model.py --shape qwen3vl-0.6b, tiny_tower.py OUT qwen3vl-0.6b; with rows that see each
+other, in joint passes between steps, synth_model.py --shape gemma-3-1b --sees, tiny_tower.py OUT gemma-3-1b.
 """
 import argparse
 import base64
@@ -23,9 +26,9 @@ import numpy as np
 import served
 
 SIDE = 1024
+PLACES = {"qwen": "<|vision_start|><|image_pad|><|vision_end|>", "gemma": "<start_of_image>"}
 TEMPLATE = ("{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}"
-            "{% if p.type == 'image' %}<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ p.text }}{% endif %}"
-            "{% endfor %}{% endif %}{% endfor %}")
+            "{% if p.type == 'image' %}PLACE{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}{% endfor %}")
 
 
 def picture_url(seed):
@@ -43,7 +46,7 @@ def picture_url(seed):
 class Seeing(served.Server):
     def __init__(self, args):
         super().__init__(args.program, "-m", args.model, "--mmproj", args.mmproj, "--max-body-size", "32MiB",
-                         "--chat-template", TEMPLATE, *args.args)
+                         "--chat-template", TEMPLATE.replace("PLACE", PLACES[args.family]), *args.args)
         self.address = f"127.0.0.1:{self.port}"
 
     def post(self, messages, count, on_token=None):
@@ -119,6 +122,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("-m", "--model", required=True)
     parser.add_argument("--mmproj", required=True)
+    parser.add_argument("--family", choices=PLACES, default="qwen")
     parser.add_argument("--streams", type=int, default=8)
     parser.add_argument("--pictures", type=int, default=6)
     parser.add_argument("args", nargs="*")

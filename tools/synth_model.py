@@ -6,7 +6,7 @@ a real model of the same shape, and any two engines must agree on its logits.
 
     synth_model.py OUT.gguf --shape qwen3-0.6b --type Q4_K --vocab-from REAL.gguf [--seed 1]
                    [--embd-type Q8_0] [--mix Q4_K,Q6_K] [--window 32] [--untied] [--rope-freqs] [--layers 4]
-                   [--linear 4 | --yarn 4] [--biases] [--factors] [--pattern 1,1,0] [--head] [--words 2000]
+                   [--linear 4 | --yarn 4] [--biases] [--factors] [--pattern 1,1,0] [--head] [--words 2000] [--sees]
 
 Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
 tokens. `--type` is the type of the 2-d layer weights (where its blocks do not divide a matrix's rows, the one that
@@ -19,7 +19,8 @@ adds Llama 3's per-frequency factors (those with Llama's layers); `--linear` str
 rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
 those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
 has none, or a flag for each layer (gemma2, gemma3, gpt-oss); `--head` adds a draft head (qwen35, qwen35moe).
-`--words` copies only the first of the vocabulary's words, and its control tokens. The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
+`--words` copies only the first of the vocabulary's words, and its control tokens; `--sees` adds those that stand for
+pictures. The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
 """
 import argparse
 import functools
@@ -169,6 +170,7 @@ SHAPES = {
     "qwen3.5-4b": Shape("qwen35", 32, 2560, 16, 4, 256, 9216, 262144, 10000000.0, True),
     "gemma-4-e2b": Shape("gemma4", 35, 1536, 8, 1, 256, 6144, 131072, 1000000.0, True),
     "qwen3.5-35b-a3b": Shape("qwen35moe", 40, 2048, 16, 2, 256, 512, 262144, 10000000.0, False, 256, 8, 512),
+    "gemma-3-1b": Shape("gemma3", 26, 1152, 4, 1, 256, 6912, 32768, 1000000.0, True),
     "gpt-oss-20b": Shape("gpt-oss", 24, 2880, 64, 8, 64, 2880, 131072, 150000.0, False, 32, 4),
     "phi-4-mini": Shape("phi3", 32, 3072, 24, 8, 128, 8192, 131072, 10000.0, True),
     "granite-4.1-3b": Shape("granite", 40, 2560, 40, 8, 64, 8192, 131072, 10000000.0, True),
@@ -461,11 +463,19 @@ def first_words(entries, count):
 
 
 def with_marks(entries, shape):
-    """A vocabulary with the control tokens that stand for pictures behind its own."""
+    """A vocabulary with the control tokens that stand for pictures; those that it lacks stand behind its own."""
+    known = next(value for name, value, _ in entries if name == "tokenizer.ggml.tokens")
     marks = OWN_PICTURE_MARKS.get(shape, OWN_PICTURE_MARKS.get(SHAPES[shape].arch, PICTURE_MARKS))
-    more = {"tokenizer.ggml.tokens": marks, "tokenizer.ggml.token_type": len(marks) * [gguf.TokenType.CONTROL]}
+    missing = [mark for mark in marks if mark not in known]
+    more = {"tokenizer.ggml.tokens": missing, "tokenizer.ggml.scores": len(missing) * [0.0],
+            "tokenizer.ggml.token_type": len(missing) * [gguf.TokenType.CONTROL]}
     for name, value, value_type in entries:
-        yield name, [*value, *more[name]] if name in more else value, value_type
+        value = [*value, *more[name]] if name in more else value
+        if name == "tokenizer.ggml.token_type":
+            for mark in marks:
+                if mark in known:
+                    value[known.index(mark)] = gguf.TokenType.CONTROL
+        yield name, value, value_type
 
 
 def add_vocabulary(writer, path, count=None, sees=None):
@@ -1020,12 +1030,13 @@ def main():
     parser.add_argument("--pattern", type=lambda text: [int(n) for n in text.split(",")])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--words", type=int)
+    parser.add_argument("--sees", action="store_true")
     args = parser.parse_args()
     pattern = args.pattern[0] if args.pattern and len(args.pattern) == 1 else args.pattern
     try:
         write_model(args.out, args.shape, args.vocab_from, (args.mix or args.type).split(","), args.embd_type,
                     args.layers, args.window, args.untied, args.rope_freqs, args.seed, sys.stderr.isatty(), args.linear,
-                    args.yarn, args.biases, pattern, args.factors, args.head, args.words)
+                    args.yarn, args.biases, pattern, args.factors, args.head, args.words, args.sees)
     except (ValueError, KeyError, OSError) as error:
         sys.exit(f"synth_model: {error}")
 

@@ -77,6 +77,7 @@ SEEING = {
     "tiny-muse-glimmer": Shape(2, 64, 4, 96, 14, 2, 4, 256, family="muse-glimmer", hidden=48),
     "qwen3vl-0.6b": Shape(24, 1024, 16, 4096, 16, 2, 48, 1024, (5, 11, 17)),  # for bench/pictures.py
     "qwen3vl-0.6b-768": Shape(12, 768, 12, 3072, 16, 2, 48, 1024, (3, 5, 8)),
+    "gemma-3-1b": Shape(12, 768, 12, 3072, 14, 4, 64, 1152, family="gemma3"),
 }
 FAMILIES = {"qwen3vl_merger": tiny_tower_qwen, "gemma3": tiny_tower_gemma3, "gemma4v": tiny_tower_gemma, "idefics3": tiny_tower_idefics,
             "lfm2": tiny_tower_lfm, "pixtral": tiny_tower_pixtral, "qwen2vl_merger": tiny_tower_qwen2,

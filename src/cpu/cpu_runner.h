@@ -35,7 +35,7 @@ class CpuRunner final : public ModelRunner {
   /// Does all of the work.
   BatchOutcome wait() override;
   bool begin_joint_pass(const Batch& batch) override;
-  std::uint64_t advance_joint_pass(std::uint64_t most_work) override {
+  JointPiece advance_joint_pass(const JointWork& most_work) override {
     return transformer_->advance_joint_pass(most_work);
   }
   std::span<const float> logits(int first, int count) override;

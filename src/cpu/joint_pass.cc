@@ -1,6 +1,7 @@
 #include "cpu/joint_pass.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "base/error.h"
@@ -67,13 +68,14 @@ void JointPass::begin(const Batch& batch) {
   expert_bytes_ = 0;
   not_finite_ = is_spoiled_ = false;
   layer_ = 0;
-  part_ = Part::kKeys;
+  part_ = JointPart::kKeys;
   row_ = 0;
   find_part();
 }
 
 JointPass::Rows JointPass::rows_of_part() const {
-  if (part_ == Part::kKeys) return {.begin = 0, .end = config_.layer(layer_).writes_state() ? batch_.num_rows() : 0};
+  if (part_ == JointPart::kKeys)
+    return {.begin = 0, .end = config_.layer(layer_).writes_state() ? batch_.num_rows() : 0};
   if (layer_ < last_with_state_) return {.begin = 0, .end = batch_.num_rows()};
   if (batch_.logit_rows.empty()) return {};
   return {.begin = batch_.logit_rows.front(), .end = batch_.logit_rows.back() + 1};
@@ -85,8 +87,8 @@ void JointPass::find_part() {
     row_ = std::max(row_, rows.begin);
     if (row_ < rows.end) return;
     row_ = 0;
-    layer_ += part_ == Part::kRest ? 1 : 0;
-    part_ = part_ == Part::kKeys ? Part::kRest : Part::kKeys;
+    layer_ += part_ == JointPart::kRest ? 1 : 0;
+    part_ = part_ == JointPart::kKeys ? JointPart::kRest : JointPart::kKeys;
   }
 }
 
@@ -95,7 +97,7 @@ std::uint64_t JointPass::row_work() const {
   const LayerSpec& layer = config_.layer(layer_);
   const AttentionSpec& attention = *layer.attention();
   const std::int64_t width = config_.width;
-  if (part_ == Part::kKeys)
+  if (part_ == JointPart::kKeys)
     return products_of(attention.k_width() + (attention.has_v() ? attention.v_width() : 0), width);
   const std::int64_t seen = attention.window == 0 ? batch_.sight_end : std::min(batch_.sight_end, attention.window);
   std::uint64_t work = products_of(attention.q_width() + attention.result_width(), width + seen);
@@ -103,16 +105,18 @@ std::uint64_t JointPass::row_work() const {
   return work;
 }
 
-std::uint64_t JointPass::advance(std::uint64_t most_work) {
-  if (layer_ == config_.num_layers()) return 0;
+JointPiece JointPass::advance(const JointWork& most_work) {
+  if (layer_ == config_.num_layers()) return {};
+  const JointPart part = part_;
   const std::uint64_t a_row = row_work();
   const auto least = to_size(std::min(kLeastRows, most_rows_)), most = to_size(most_rows_);
-  const std::uint64_t wanted = std::clamp<std::uint64_t>(most_work / a_row, least, most) / least * least;
+  const std::uint64_t wanted =
+      std::clamp<std::uint64_t>(most_work[std::to_underlying(part)] / a_row, least, most) / least * least;
   const int count = std::min(static_cast<int>(wanted), rows_of_part().end - row_);
   compute(row_, count);
   row_ += count;
   find_part();
-  return a_row * to_size(count);
+  return {.work = a_row * to_size(count), .part = part};
 }
 
 void JointPass::compute(int first, int count) {
@@ -121,7 +125,7 @@ void JointPass::compute(int first, int count) {
   float* const x = x_.data() + std::int64_t{first} * config_.width;
   std::copy_n(x, floats, stream_.x(0));
   rows_.begin(piece_);
-  if (part_ == Part::kKeys) {
+  if (part_ == JointPart::kKeys) {
     stage_.write_joint_keys(rows_, layer_);
   } else {
     stage_.finish_joint_layer(rows_, layer_);

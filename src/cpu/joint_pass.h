@@ -17,6 +17,7 @@
 #include "cpu/residual_stream.h"
 #include "model/batch.h"
 #include "model/config.h"
+#include "model/model_runner.h"
 #include "stage/stage.h"
 #include "stage/step_rows.h"
 
@@ -31,9 +32,9 @@ class JointPass {
   /// Begins with all rows of the batch, which are one sequence's and begin with given vectors. The pass before is given
   /// up. Throws std::bad_alloc where there is no memory for the tables of blocks; then no pass is under way.
   void begin(const Batch& batch);
-  /// Computes the next piece, of about `most_work` multiply-adds at most but at least eight rows; returns its
-  /// multiply-adds. 0: the pass is whole, or none was begun.
-  std::uint64_t advance(std::uint64_t most_work);
+  /// Computes the next piece, of about the most work of its part but at least eight rows. None if the pass is whole, or
+  /// none was begun.
+  JointPiece advance(const JointWork& most_work);
 
   /// A row behind the last layer, if the batch wanted its logits and the pass is whole.
   const float* row(std::int64_t row) const { return x_.data() + row * config_.width; }
@@ -41,7 +42,6 @@ class JointPass {
   StageFindings findings() const { return {expert_bytes_, of_first(not_finite_), of_first(is_spoiled_)}; }
 
  private:
-  enum class Part : std::uint8_t { kKeys, kRest };
   /// Rows begin .. end of the batch.
   struct Rows {
     int begin = 0, end = 0;
@@ -69,7 +69,7 @@ class JointPass {
   Batch piece_;             // the rows of a piece, with the tables of the whole
   StepRows rows_;
   int layer_;  // the number of layers: no pass is under way, or it is whole
-  Part part_ = Part::kKeys;
+  JointPart part_ = JointPart::kKeys;
   int row_ = 0;  // the next row of the part
   std::uint64_t expert_bytes_ = 0;
   bool not_finite_ = false, is_spoiled_ = false;

@@ -74,7 +74,7 @@ class Transformer {
 
   /// See ModelRunner. begin_joint_pass() copies blocks first; false: there is no memory to grow.
   bool begin_joint_pass(const Batch& batch);
-  std::uint64_t advance_joint_pass(std::uint64_t most_work) { return joint_pass_->advance(most_work); }
+  JointPiece advance_joint_pass(const JointWork& most_work) { return joint_pass_->advance(most_work); }
   /// Takes the place of forward() for the batch that ends a joint pass.
   void end_joint_pass(const Batch& batch);
 

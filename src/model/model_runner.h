@@ -4,6 +4,7 @@
 // out and how much of it there is room for. Owned by the engine, used by one thread at a time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -74,6 +75,18 @@ struct RunnerInfo {
   WeightsHash content_hash = {};
 };
 
+/// The parts of a layer in a joint pass: the keys and values of all rows, and what needs them.
+enum class JointPart : std::uint8_t { kKeys, kRest };
+
+/// A piece of a joint pass.
+struct JointPiece {
+  std::uint64_t work = 0;  // multiply-adds; 0: there was none, the pass is whole
+  JointPart part = JointPart::kKeys;
+};
+
+/// The most work of a piece, for each part.
+using JointWork = std::array<std::uint64_t, 2>;
+
 class ModelRunner {
  public:
   virtual ~ModelRunner() = default;
@@ -103,9 +116,8 @@ class ModelRunner {
   /// count when the pass is whole: then a batch that ends it (Batch::ends_joint_pass) gives the logits of its
   /// `logit_rows`, which are consecutive and the same as here. False: there is no memory.
   virtual bool begin_joint_pass(const Batch& batch);
-  /// Computes the next piece, of about `most_work` multiply-adds. Returns its work; 0: the pass is whole. Called in a
-  /// step of the pool, as wait() is.
-  virtual std::uint64_t advance_joint_pass(std::uint64_t most_work);
+  /// Computes the next piece, of about the most work of its part. Called in a step of the pool, as wait() is.
+  virtual JointPiece advance_joint_pass(const JointWork& most_work);
 
   /// Logits of the last batch's `logit_rows[first .. first + count)`, float32 [count, vocab_size]; count is at most
   /// kMaxLogitRows. Valid until begin() or this is called again: a draft is verified by rows that came before.
@@ -124,6 +136,6 @@ inline bool ModelRunner::begin_joint_pass(const Batch& /*batch*/) {
   return false;
 }
 
-inline std::uint64_t ModelRunner::advance_joint_pass(std::uint64_t /*most_work*/) { return 0; }
+inline JointPiece ModelRunner::advance_joint_pass(const JointWork& /*most_work*/) { return {}; }
 
 }  // namespace octavo

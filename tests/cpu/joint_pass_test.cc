@@ -71,7 +71,7 @@ struct Runner {
   }
   bool advance(std::uint64_t most_work) {
     const ThreadPool::Step workers(pool);
-    return runner->advance_joint_pass(most_work) > 0;
+    return runner->advance_joint_pass({most_work, most_work}).work > 0;
   }
   std::vector<float> end_pass() {
     Batch end;

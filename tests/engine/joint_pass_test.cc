@@ -82,6 +82,16 @@ TEST(JointPass, StreamsGoOnBetweenThePieces) {
   EXPECT_TRUE(engine.answer(second).same_tokens(reference_answer(seen, 32)));
 }
 
+TEST(JointPass, APieceOfKeysLeavesThoseOfTheRestTheirSize) {
+  TestEngine engine(joining());
+  const RequestId id = engine.submit(with_picture(12, 5, 1, 6, 10));
+  while (engine.runner().num_joint_pieces() == 0) engine->step();
+  const std::uint64_t first = engine.runner().most_joint_rest();
+  engine->run();
+  EXPECT_GE(engine.runner().most_joint_rest(), 8 * first) << "pieces that take no time grow";
+  EXPECT_FALSE(engine.answer(id).tokens.empty());
+}
+
 TEST(JointPass, ManyWithOnePictureHaveTheirOwnAnswers) {
   TestEngine engine(joining());
   std::vector<std::pair<RequestId, Request>> asked;

@@ -211,10 +211,11 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
     ++num_joint_passes_;
     return true;
   }
-  std::uint64_t advance_joint_pass(std::uint64_t most_work) override {
-    require(most_work > 0, "work of a piece");
-    if (next_joint_row_ == joint_.num_rows()) return 0;
-    ++num_joint_pieces_;
+  JointPiece advance_joint_pass(const JointWork& most_work) override {
+    require(most_work[0] > 0 && most_work[1] > 0, "work of a piece");
+    if (next_joint_row_ == joint_.num_rows()) return {};
+    const bool is_of_keys = ++num_joint_pieces_ % 2 == 1;  // a part that is always as small
+    most_joint_rest_ = most_work[std::to_underlying(JointPart::kRest)];
     for (int i = 0; i < 2 && next_joint_row_ < joint_.num_rows(); ++i, ++next_joint_row_) {
       const int position = joint_.positions[at(next_joint_row_)];
       for (std::size_t group = 0; group < slots_.size(); ++group) {
@@ -222,7 +223,9 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
         slot(joint_, group, 0, position) = {joint_tokens_[at(next_joint_row_)], position};
       }
     }
-    return 2;
+    return is_of_keys
+               ? JointPiece{.work = 2, .part = JointPart::kKeys}
+               : JointPiece{.work = std::min<std::uint64_t>(most_joint_rest_, 1'000'000'000), .part = JointPart::kRest};
   }
 
   std::span<const float> logits(int first, int count) override {
@@ -265,6 +268,8 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
   int num_guesses() const { return num_guesses_; }
   int num_joint_passes() const { return num_joint_passes_; }
   int num_joint_pieces() const { return num_joint_pieces_; }
+  /// The most work that the last piece might have taken in the part that needs all keys.
+  std::uint64_t most_joint_rest() const { return most_joint_rest_; }
   /// For steps whose answers nobody looks at.
   void let_read_anything(bool may) { may_read_anything_ = may; }
   int max_sequences_seen() const { return max_sequences_seen_; }
@@ -495,6 +500,7 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
   Batch joint_;                             // of the joint pass
   std::vector<std::int32_t> joint_tokens_;  // [rows of the pass]
   int next_joint_row_ = 0, num_joint_passes_ = 0, num_joint_pieces_ = 0;
+  std::uint64_t most_joint_rest_ = 0;
   int num_forwards_ = 0, num_rows_ = 0, num_copies_ = 0;
   int max_sequences_seen_ = 0;
 };

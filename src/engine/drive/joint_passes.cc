@@ -1,6 +1,7 @@
 #include "engine/drive/joint_passes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/to_size.h"
 #include "engine/drive/batch_builder.h"
@@ -17,7 +18,7 @@ constexpr double kUntimedPieceMs = 50;
 
 }  // namespace
 
-JointPasses::JointPasses(const StepParts& parts) : parts_(parts), work_a_piece_(kFirstPiece) {}
+JointPasses::JointPasses(const StepParts& parts) : parts_(parts), work_a_piece_{kFirstPiece, kFirstPiece} {}
 
 bool JointPasses::is_under_way() {
   if (sequence_ != nullptr && !parts_.scheduler.is_in_joint_pass(sequence_, id_, choice_)) sequence_ = nullptr;
@@ -43,16 +44,24 @@ bool JointPasses::advance(bool others_wait) {
     has_begun_ = true;
   }
   const Clock::time_point computes = Clock::now();
-  const std::uint64_t done = parts_.runner.advance_joint_pass(work_a_piece_);
+  const JointPiece piece = parts_.runner.advance_joint_pass(work_a_piece_);
   took_ = Clock::now() - begin;
-  is_whole_ = done == 0;
-  if (is_whole_) return true;
+  is_whole_ = piece.work == 0;
+  if (!is_whole_) learn(piece, std::chrono::duration<double, std::milli>(Clock::now() - computes).count(), others_wait);
+  return true;
+}
+
+/// Fits the next piece of that part to the time that it may take. One that its layer's end has cut short says little of
+/// how large it could have been.
+void JointPasses::learn(const JointPiece& piece, double ms, bool others_wait) {
   const double step_ms = parts_.scheduler.limits().step_ms;
   const double wanted_ms = step_ms == 0 ? kUntimedPieceMs : step_ms * (others_wait ? kShareBesideOthers : 1);
-  const double ms = std::chrono::duration<double, std::milli>(Clock::now() - computes).count();
-  const double fitting = static_cast<double>(done) * wanted_ms / std::max(ms, 1e-3);
-  work_a_piece_ = static_cast<std::uint64_t>(std::clamp(fitting, 1.0, kMostGrowth * static_cast<double>(done)));
-  return true;
+  std::uint64_t& work = work_a_piece_[std::to_underlying(piece.part)];
+  const double done = static_cast<double>(piece.work), asked = static_cast<double>(work);
+  const double fitting = done * wanted_ms / std::max(ms, 1e-3);
+  const bool was_cut = done < asked / 2;
+  if (!was_cut || ms > wanted_ms)
+    work = static_cast<std::uint64_t>(std::clamp(fitting, 1.0, kMostGrowth * std::max(done, asked)));
 }
 
 void JointPasses::plan_end(StepPlan& plan) {

@@ -37,6 +37,8 @@ class JointPasses {
   std::chrono::steady_clock::duration took() const { return took_; }
 
  private:
+  void learn(const JointPiece& piece, double ms, bool others_wait);
+
   const StepParts parts_;
   Sequence* sequence_ = nullptr;  // null: no pass is under way
   RequestId id_ = 0;
@@ -44,7 +46,7 @@ class JointPasses {
   bool has_begun_ = false;  // the runner has the rows
   bool is_whole_ = false;
   std::vector<BlockCopy> copies_;  // to be made before the first piece
-  std::uint64_t work_a_piece_;     // multiply-adds
+  JointWork work_a_piece_;         // multiply-adds
   std::chrono::steady_clock::duration took_ = {};
 };
 
