@@ -464,6 +464,7 @@ def first_words(entries, count):
 
 def with_marks(entries, shape):
     """A vocabulary with the control tokens that stand for pictures; those that it lacks stand behind its own."""
+    entries = list(entries)
     known = next(value for name, value, _ in entries if name == "tokenizer.ggml.tokens")
     marks = OWN_PICTURE_MARKS.get(shape, OWN_PICTURE_MARKS.get(SHAPES[shape].arch, PICTURE_MARKS))
     missing = [mark for mark in marks if mark not in known]
