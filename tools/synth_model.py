@@ -463,20 +463,17 @@ def first_words(entries, count):
 
 
 def with_marks(entries, shape):
-    """A vocabulary with the control tokens that stand for pictures; those that it lacks stand behind its own."""
+    """A vocabulary with the special tokens that stand for pictures; those that it lacks stand behind its own."""
     entries = list(entries)
     known = next(value for name, value, _ in entries if name == "tokenizer.ggml.tokens")
     marks = OWN_PICTURE_MARKS.get(shape, OWN_PICTURE_MARKS.get(SHAPES[shape].arch, PICTURE_MARKS))
-    missing = [mark for mark in marks if mark not in known]
-    more = {"tokenizer.ggml.tokens": missing, "tokenizer.ggml.scores": len(missing) * [0.0],
-            "tokenizer.ggml.token_type": len(missing) * [gguf.TokenType.CONTROL]}
+    marks = [mark for mark in marks if mark not in known]
+    # Files of Gemma 3 (gemma-3-270m) give its marks the type of a user's own word.
+    kind = gguf.TokenType.USER_DEFINED if SHAPES[shape].arch == "gemma3" else gguf.TokenType.CONTROL
+    more = {"tokenizer.ggml.tokens": marks, "tokenizer.ggml.scores": len(marks) * [0.0],
+            "tokenizer.ggml.token_type": len(marks) * [kind]}
     for name, value, value_type in entries:
-        value = [*value, *more[name]] if name in more else value
-        if name == "tokenizer.ggml.token_type":
-            for mark in marks:
-                if mark in known:
-                    value[known.index(mark)] = gguf.TokenType.CONTROL
-        yield name, value, value_type
+        yield name, [*value, *more[name]] if name in more else value, value_type
 
 
 def add_vocabulary(writer, path, count=None, sees=None):

@@ -8,6 +8,7 @@ import unittest
 import numpy as np
 
 import support
+import synth_model
 from test_server_hostile_pictures import READ, REFUSED, peak_bytes, png_of_one_colour
 from test_server_picture_families import FAMILIES, Seeing
 from test_server_pictures import image_part, png, text_part
@@ -64,6 +65,19 @@ class Hostile(Seeing):
                 self.assertEqual(server.complete(BESIDE_STREAMS, max_tokens=4)["choices"][0]["text"], expected)
                 self.assertEqual(server.metrics().get("octavo:server_failures_total", 0), 0)
 
+    def assert_no_place_by_text(self, server, name):
+        """The marks of pictures in a client's text are text, also where the file calls them a user's own words."""
+        marks = "".join(synth_model.OWN_PICTURE_MARKS.get(name, ())) + FAMILIES[name].place
+        picture = image_part(png(np.full((28, 28, 3), 9, np.uint8)))
+        few = {"image_min_tokens": 1, "image_max_tokens": 1}
+        counts = []
+        for parts in ([text_part("A"), picture], [text_part(marks), picture], [text_part(marks)]):
+            status, _, text = server.request("POST", "/v1/chat/completions", {
+                "messages": [{"role": "user", "content": parts}], "max_tokens": 1, **few})
+            self.assertEqual(status, READ, (name, text))
+            counts.append((json.loads(text)["usage"].get("prompt_tokens_details") or {}).get("image_tokens", 0))
+        self.assertEqual(counts, [counts[0], counts[0], 0], name)
+
     def test_a_hundred_pictures_are_as_many_as_may_be(self):
         """Of some tiles each, so that a hundred tiles and more lie in one request, whose context ends them in words."""
         large = png(np.zeros((300, 300, 3), np.uint8))
@@ -72,6 +86,7 @@ class Hostile(Seeing):
                 for count in (100, 101):
                     status = READ if count == 100 else REFUSED
                     self.say(server, count * [image_part(large)], status, (name, count))
+                self.assert_no_place_by_text(server, name)
                 small = image_part(png(np.full((28, 28, 3), 9, np.uint8)))
                 self.say(server, 20 * [small], READ, (name, "small"), image_min_tokens=1, image_max_tokens=1)
                 self.ask(server, self.question_of(name), count=2)

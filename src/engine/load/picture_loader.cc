@@ -108,11 +108,12 @@ Result<PictureRules> rules_of(const PictureFile& file, const EngineOptions& opti
                               const ModelTokenizer& words) {
   const PictureFamily* family = file.family;
   OCTAVO_TRY(const ChatTokenizer* chat, words.require());
-  const TokenId placeholder = chat->tokenizer().vocab().find(family->markup.placeholder);
-  if (placeholder < 0 || !chat->tokenizer().is_control(placeholder))
-    return fail("{}: the model's vocabulary has no control token {}, which stands for pictures of {}",
+  const Vocab& vocab = chat->tokenizer().vocab();
+  const TokenId placeholder = vocab.find(family->markup.placeholder);
+  if (placeholder < 0 || vocab.is_ordinary(placeholder))  // a user's own word is reserved for templates by then
+    return fail("{}: the model's vocabulary has no special token {}, which stands for pictures of {}",
                 file.source->path().string(), family->markup.placeholder, family->name);
-  const TokenId row = family->markup.row.empty() ? -1 : chat->tokenizer().vocab().find(family->markup.row);
+  const TokenId row = family->markup.row.empty() ? -1 : vocab.find(family->markup.row);
   const TokenRange tokens = file.tokens(options);
   return PictureRules{.family = family,
                       .geometry = file.geometry(),
