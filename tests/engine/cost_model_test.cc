@@ -112,6 +112,19 @@ const std::vector<ExpertsWork> kExperts = {
     {.num_experts = 128, .num_chosen = 8, .bytes = 1'000'000},
     {.num_experts = 128, .num_chosen = 8, .only_logit_rows = true, .bytes = 10'000}};
 
+TEST(CostModel, OtherThreadsAreKnownWithinSomeStepsThoughOnlyChunksBecomeSlower) {
+  CostModel model(kLayers);
+  observe_many(model, Machine{}, 200);
+  const Machine narrow{.row = 0.9, .megamac = 0.04};  // the rest is bound by memory
+  model.change_threads();
+  for (int i = 0; i < 20; ++i) {
+    const StepWork work = step_of(model, 8, 1000 + i, i % 5 == 0 ? 100 : 0, 500);
+    model.observe(work, narrow.ms(work));
+  }
+  expect_close(model, narrow, step_of(model, 8, 1000, 100, 700), 0.15);
+  expect_close(model, narrow, step_of(model, 8, 1000, 0, 0), 0.15);
+}
+
 TEST(CostModel, ExpertsAreForeseenAsThoughRowsChoseByChance) {
   const CostModel model(kLayers, kExperts);
   EXPECT_DOUBLE_EQ(model.expert_bytes(model.work(0, 1, 1)), 8 * 1'010'000);

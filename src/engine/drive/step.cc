@@ -420,7 +420,10 @@ void Step::verify_draft(Sample& sample, ScheduledSequence& planned) {
 void Step::observe(const StepPlan& plan, Clock::time_point start, double predicted_ms) {
   EngineStats& counts = parts_.counts;
   ++counts.steps;
-  counts.threads = parts_.threads.width();
+  if (const int threads = parts_.threads.width(); threads != counts.threads) {
+    counts.threads = threads;
+    parts_.cost.change_threads();
+  }
   const bool is_timed = parts_.scheduler.limits().step_ms > 0;
   if (!is_timed && !parts_.drafting.is_on() && parts_.stored == nullptr) return;
   const double real = seconds(Clock::now() - start - waited_), predicted = predicted_ms / 1000;

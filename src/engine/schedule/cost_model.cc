@@ -11,14 +11,15 @@ namespace {
 // Units that make the features of a typical step about as large as its rows: the fit's sweeps converge quickly then.
 constexpr double kBytesUnit = 1e6, kMacsUnit = 1e6, kExpertBytesUnit = 1e8;
 
-constexpr double kKept = 0.97;      // of a bin's older steps, at each new one: it looks back on about thirty
-constexpr double kFollow = 0.2;     // of the newest step in slowdown_
-constexpr double kMaxSlowdown = 8;  // what a step was off by beyond that is no news about the next
-constexpr double kMinMs = 0.05;     // errors count relative to the step's time, from here on
-constexpr double kMostSpread = 4;   // experts are seldom chosen more evenly than by chance
-constexpr int kHalvings = 20;       // of the range that a spread lies in
-constexpr int kSweeps = 40;         // of coordinate descent, from the costs of the step before
-constexpr double kRidge = 1e-6;     // share of the diagonal: two features that go together share their cost
+constexpr double kKept = 0.97;                // of a bin's older steps, at each new one: it looks back on about thirty
+constexpr double kKeptOfOtherThreads = 1e-3;  // of steps with another number of threads, once: new ones outweigh them
+constexpr double kFollow = 0.2;               // of the newest step in slowdown_
+constexpr double kMaxSlowdown = 8;            // what a step was off by beyond that is no news about the next
+constexpr double kMinMs = 0.05;               // errors count relative to the step's time, from here on
+constexpr double kMostSpread = 4;             // experts are seldom chosen more evenly than by chance
+constexpr int kHalvings = 20;                 // of the range that a spread lies in
+constexpr int kSweeps = 40;                   // of coordinate descent, from the costs of the step before
+constexpr double kRidge = 1e-6;               // share of the diagonal: two features that go together share their cost
 
 }  // namespace
 
@@ -113,6 +114,13 @@ void CostModel::observe(const StepWork& work, double ms, std::uint64_t expert_by
   }
   const double off = std::clamp(ms / before, 1 / kMaxSlowdown, kMaxSlowdown);
   slowdown_ = std::clamp((1 - kFollow) * slowdown_ + kFollow * off, 1 / kMaxSlowdown, kMaxSlowdown);
+}
+
+void CostModel::change_threads() {
+  for (Sums& bin : bins_) {
+    for (double& product : bin.products) product *= kKeptOfOtherThreads;
+    for (double& target : bin.targets) target *= kKeptOfOtherThreads;
+  }
 }
 
 template <std::size_t kNum>

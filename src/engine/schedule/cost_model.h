@@ -6,8 +6,9 @@
 // fewer, by a factor that follows what steps have read. Timed steps are kept in bins by the number of rows and the
 // share of attention; a bin forgets only its own old steps. So a long run of decode steps does not wash out the cost of
 // a prompt's chunk, of which it says nothing. One factor on top of the fit follows the last steps quickly: a machine
-// that others use as well is slower in everything at once. Draws are not in the fit: their cost is measured separately,
-// as it depends on the samplers of a request (Sequence::draw_ms).
+// that others use as well is slower in everything at once. Another number of threads is no such factor, since what is
+// bound by memory hardly changes: older steps then count little. Draws are not in the fit: their cost is measured
+// separately, as it depends on the samplers of a request (Sequence::draw_ms).
 //
 // Owned by the engine; only the thread that drives it may call it. Nothing allocates after construction.
 #pragma once
@@ -47,6 +48,9 @@ class CostModel {
   double predict_ms(const StepWork& work) const;
   /// Learns from a step. `ms`: its time without draws. `expert_bytes`: the bytes of experts that it read.
   void observe(const StepWork& work, double ms, std::uint64_t expert_bytes = 0);
+
+  /// Steps have another number of threads from now on.
+  void change_threads();
 
   /// The bytes of the experts that the rows are expected to choose.
   double expert_bytes(const StepWork& work) const { return expert_bytes(work, spread_); }
