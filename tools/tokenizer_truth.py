@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compares Octavo's token ids with those of Hugging Face `tokenizers`, set up as each family's makers did.
 
-    tools/tokenizer_truth.py --program build/release/tokenizer_ids --vocabs FOLDER [--family NAME] [--markdown]
+    tools/tokenizer_truth.py --program build/release/tokenizer_ids --vocabs FOLDER [--family NAME] [--texts N] [--markdown]
 
 FAMILIES lists, for each pre-tokenizer, the pre_tokenizer and normalizer of the family's own tokenizer.json and where
 they were read. Its vocabulary is a real one where FOLDER has it (tools/fetch_models.py test); else a small one is
 trained here with that pre-tokenizer. Texts come from a fixed seed: 5000 varied ones, and adversarial ones: one thing
-over and over, combining marks, broken UTF-8. Every id must be equal, but for texts with characters that KNOWN lists;
+over and over, combining marks, broken UTF-8. With --texts N a family has N of the varied texts, each family others, and
+of families with one normalizer only the first has all texts that are about it. Every id must be equal, but for texts with characters that KNOWN lists;
 once with the vocabulary as GGUF, and once with the tokenizer.json that `tokenizers` saves. Then these ids, and random
 ones, are decoded, and every text must be equal, but for the reasons of reason_to_differ().
 Exit code 1 if one differs. --markdown prints the table of docs/tokenizers.md.
@@ -413,8 +414,25 @@ class Result(NamedTuple):
     different: int
 
 
-def check(name, args, folder, texts, broken, training):
+def share_of(name, texts, count):
+    """`count` of the texts, which begin where those of the family before end."""
+    first = list(FAMILIES).index(name) * count % len(texts)
+    return (texts + texts)[first:first + count]
+
+
+def about_normalizers(name, in_part):
+    """Texts that a normalizer changes; in part where another family before has the same normalizer."""
+    normalizer = FAMILIES[name].normalizer
+    if not normalizer:
+        return []
+    texts = list(normalization_texts())
+    first = next(other for other in FAMILIES if FAMILIES[other].normalizer == normalizer)
+    return texts[::16] if in_part and name != first else texts
+
+
+def check(name, args, folder, varied, broken, training):
     family = FAMILIES[name]
+    texts = (share_of(name, varied, args.texts) if args.texts else varied) + adversarial_texts()
     if family.file.endswith(".gguf"):
         path = args.vocabs / family.file
         vocabulary = read_gguf(path)
@@ -425,8 +443,7 @@ def check(name, args, folder, texts, broken, training):
     tokenizer = reference(family, vocabulary)
     # SentencePiece vocabularies have the bytes of broken text; `tokenizers` cannot be asked about it.
     cases = [(t.encode(), t) for t in texts] + (broken if family.pre_tokenizers else [])
-    if family.normalizer:
-        cases += [(t.encode(), t) for t in normalization_texts()]
+    cases += [(t.encode(), t) for t in about_normalizers(name, args.texts)]
     expected = [e.ids for e in tokenizer.encode_batch([text for _, text in cases], add_special_tokens=False)]
     saved = folder / f"{name.split()[0]}.json"
     tokenizer.save(str(saved))
@@ -445,7 +462,7 @@ def check(name, args, folder, texts, broken, training):
             for source, ids in zip(sources, found):
                 if different <= 5 and ids != want:
                     print(f"{name}, {source}: {text[:80]!r} {data[:60]!r}\n  expected {want[:30]}\n  got      {ids[:30]}")
-    lists = expected + random_ids(29, len(vocabulary.tokens), 3000)
+    lists = expected + random_ids(29, len(vocabulary.tokens), args.texts or 3000)
     decoded = check_decoding(name, args.program, vocabulary, tokenizer, files, lists)
     return Result(equal, known, different), decoded
 
@@ -455,15 +472,16 @@ def main():
     parser.add_argument("--program", required=True, type=pathlib.Path)
     parser.add_argument("--vocabs", required=True, type=pathlib.Path)
     parser.add_argument("--family", choices=FAMILIES, action="append")
+    parser.add_argument("--texts", type=int, metavar="N")
     parser.add_argument("--markdown", action="store_true")
     args = parser.parse_args()
-    texts = varied_texts(26, 5000) + adversarial_texts()
+    varied = varied_texts(26, 5000)
     training = SENTENCES + varied_texts(27, 1500)
-    broken = [(data, text) for data in broken_texts(28, texts[:500]) if (text := repaired(data)) is not None]
+    broken = [(data, text) for data in broken_texts(28, varied[:500]) if (text := repaired(data)) is not None]
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for name in args.family or FAMILIES:
-            result, decoded = check(name, args, pathlib.Path(folder), texts, broken, training)
+            result, decoded = check(name, args, pathlib.Path(folder), varied, broken, training)
             wrong += result.different + decoded.different
             if args.markdown:
                 family = FAMILIES[name]

@@ -12,7 +12,7 @@ import support
 import tokenizer_truth
 from gguf_file import GgufFile
 
-IDS = [1, 17, 300, 5, 9000, 42]
+IDS = [1, 17, 300, 5, 1900, 42]
 # shape -> options of write_model(); a window of 8 is as in the original's truth
 SHAPES = {"tiny-llama": {"untied": True, "biases": True}, "tiny-mixtral": {}, "tiny-mistral3": {"yarn": 256.0}, "tiny-qwen2": {},
           "tiny-qwen3": {}, "tiny-qwen3moe": {}, "tiny-qwen35": {}, "tiny-qwen35moe": {},
@@ -52,9 +52,10 @@ class Folders(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def make(self, shape, vocab_from=support.SMOLLM2, **options):
-        """The model as a file, and as a folder."""
-        model = support.tiny_model(shape, vocab_from, types=("F32",), **SHAPES[shape])
+    def make(self, shape, vocab_from=None, **options):
+        """The model as a file, and as a folder; with few words unless it is asked for those of a file."""
+        known = {"types": ("F32",), **SHAPES[shape]}
+        model = support.tiny_model(shape, vocab_from, **known) if vocab_from else support.few_words_model(shape, **known)
         place = self.folder / shape
         model_folder.write_folder(model, place, **options)
         if shape == "tiny-gemma2":  # caps so low that they are met, see synth_model.py
@@ -96,7 +97,7 @@ class Folders(unittest.TestCase):
             model, folder = self.make("tiny-qwen3", dtype=dtype, files=3, old_form=True)
             copy = self.folder / "copy.gguf"
             support.octavo_ok("quantize", model, copy, dtype, "--force")
-            np.testing.assert_allclose(support.logits(folder, IDS), support.logits(copy, IDS), rtol=0, atol=0.05)
+            np.testing.assert_allclose(support.logits(folder, IDS), support.logits(copy, IDS), rtol=0, atol=0.1)
         info = json.loads(support.octavo_ok("info", folder, "--json"))
         self.assertEqual(info["files"], 3)
 

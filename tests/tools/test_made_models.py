@@ -64,6 +64,27 @@ class MadeModels(unittest.TestCase):
         made_models.forget_unused(self.folder, most_bytes=0)
         self.assertEqual(self.names(), ["a.gguf", "notes.txt"])
 
+    def test_a_run_begins_without_what_the_last_one_did_not_use(self):
+        data, now = self.folder.parent, time.time()
+        self.put("used.gguf", 8000)
+        self.put("unused.gguf", 10000)
+        self.put("notes.txt", 10000)
+        self.put("../oracle/unused.npy", 10000)
+        self.put("../given.gguf", 10000)
+        self.assertEqual(made_models.begin_run(data, now - 9000), 0)  # nothing is known of a run before
+        self.assertEqual(made_models.begin_run(data, now), 200)
+        self.assertEqual(self.names(), ["notes.txt", "used.gguf"])
+        self.assertEqual(list((data / "oracle").iterdir()), [])
+        self.assertTrue((data / "given.gguf").exists())
+
+    def test_a_run_that_begins_beside_another_keeps_what_was_used_within_an_hour(self):
+        data, now = self.folder.parent, time.time()
+        self.put("old.gguf", 4000)
+        self.put("new.gguf", 3000)
+        made_models.begin_run(data, now - 10)
+        made_models.begin_run(data, now)
+        self.assertEqual(self.names(), ["new.gguf"])
+
 
 if __name__ == "__main__":
     unittest.main()
