@@ -1,5 +1,6 @@
 #include "kv_events/kv_publisher.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <exception>
@@ -14,18 +15,23 @@ namespace {
 constexpr int kLookMs = 10;
 constexpr std::chrono::seconds kRest{1};
 /// Messages that wait for a subscriber that does not read; further ones are not sent to it.
-constexpr int kQueued = 100'000;
+constexpr int kQueued = 10'000;
 /// Subscriptions and requests for a replay are small: larger messages close their connection.
 constexpr int kMaxReceivedBytes = 1024;
 
 double now_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+/// Whether a frame that the publisher's socket received says that somebody now gets messages of the topic.
+bool is_subscription(std::string_view frame, std::string_view topic) {
+  return frame.starts_with('\x01') && topic.starts_with(frame.substr(1));
+}
 
 SharedText shared(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
 
 }  // namespace
 
 Result<std::unique_ptr<KvPublisher>> KvPublisher::open(const KvEventsSettings& settings, const std::string& topic,
-                                                       BlockFeed& feed) {
+                                                       BlockFeed& feed, const Bounds& bounds) {
   auto context = std::make_unique<ZmqContext>();
   OCTAVO_TRY(ZmqSocket publish,
              ZmqSocket::listen(*context, ZmqSocket::Kind::kPublish, settings.address, kQueued, kMaxReceivedBytes));
@@ -35,18 +41,21 @@ Result<std::unique_ptr<KvPublisher>> KvPublisher::open(const KvEventsSettings& s
     OCTAVO_TRY(sockets.replay, ZmqSocket::listen(*context, ZmqSocket::Kind::kRouter, settings.replay_address, queued,
                                                  kMaxReceivedBytes));
   }
-  return std::unique_ptr<KvPublisher>(new KvPublisher(std::move(context), std::move(sockets), settings, topic, feed));
+  return std::unique_ptr<KvPublisher>(
+      new KvPublisher(std::move(context), std::move(sockets), settings.kept_batches, topic, feed, bounds));
 }
 
-KvPublisher::KvPublisher(std::unique_ptr<ZmqContext> context, Sockets sockets, const KvEventsSettings& settings,
-                         const std::string& topic, BlockFeed& feed)
+KvPublisher::KvPublisher(std::unique_ptr<ZmqContext> context, Sockets sockets, std::size_t kept_batches,
+                         const std::string& topic, BlockFeed& feed, const Bounds& bounds)
     : feed_(feed),
       context_(std::move(context)),
       sockets_(std::move(sockets)),
       address_(sockets_.publish.address()),
       replay_address_(sockets_.replay ? sockets_.replay->address() : std::string()),
       topic_(shared(topic)),
-      log_(settings.kept_batches),
+      log_(kept_batches),
+      bounds_(bounds),
+      held_bytes_(std::make_shared<std::atomic<std::size_t>>(0)),
       thread_(start_thread([this](const std::stop_token& stop) { run(stop); }, [](const Error&) {})) {}
 
 KvPublisher::~KvPublisher() = default;
@@ -60,6 +69,8 @@ void KvPublisher::run(const std::stop_token& stop) {
         publish({.are_cleared = true});
       }
       publish(book_->collect());
+      take_subscriptions();
+      if (has_newcomers_ && std::chrono::steady_clock::now() >= next_everything_ && has_room()) publish_everything();
       answer_replays();
     } catch (const std::bad_alloc&) {
       book_.reset();
@@ -71,10 +82,39 @@ void KvPublisher::run(const std::stop_token& stop) {
 
 void KvPublisher::publish(const BlockChanges& changes) {
   if (changes.is_empty()) return;
-  SharedText batch = shared(event_batch(changes, feed_.block_size(), now_s()));
+  everything_.reset();
+  send(batch_of(changes));
+}
+
+SharedText KvPublisher::batch_of(const BlockChanges& changes) const {
+  auto text = std::make_unique<const std::string>(event_batch(changes, feed_.block_size(), now_s()));
+  const std::size_t size = text->size();
+  *held_bytes_ += size;
+  return {text.release(), [held = held_bytes_, size](const std::string* gone) {
+            delete gone;
+            *held -= size;
+          }};
+}
+
+void KvPublisher::send(const SharedText& batch) {
   const std::array frames = {topic_, shared(number_frame(log_.next_number())), batch};
-  log_.add(std::move(batch));
+  log_.add(batch);
   sockets_.publish.send(frames);
+}
+
+void KvPublisher::take_subscriptions() {
+  while (const auto frames = sockets_.publish.receive())
+    has_newcomers_ = has_newcomers_ || is_subscription(frames->front(), *topic_);
+}
+
+/// Who has followed from the beginning finds nothing new in it. ZeroMQ sends to all who have subscribed, or to none.
+void KvPublisher::publish_everything() {
+  const auto begin = std::chrono::steady_clock::now();
+  send(everything());
+  has_newcomers_ = false;
+  const auto end = std::chrono::steady_clock::now();
+  next_everything_ =
+      end + std::max<std::chrono::steady_clock::duration>(bounds_.pause, bounds_.pause_factor * (end - begin));
 }
 
 /// Sleeps until somebody asks, or it is time to look for changes.
@@ -87,26 +127,24 @@ void KvPublisher::answer_replays() {
 }
 
 void KvPublisher::replay(const std::string& client, std::uint64_t from) {
+  if (!has_room()) return;  // who asks may ask again
   const SharedText to = shared(client), empty = shared({});
-  const auto send = [&](std::uint64_t number, const SharedText& batch) {
-    const std::array frames = {to, empty, shared(number_frame(number)), batch};
+  const auto give = [&](const SharedText& topic, std::uint64_t number, const SharedText& batch) {
+    const std::array frames = {to, empty, topic, shared(number_frame(number)), batch};
     sockets_.replay->send(frames);
   };
   const std::uint64_t end = log_.next_number();
   if (from < log_.first_number()) {
-    send(end - 1, everything());
+    give(topic_, end - 1, everything());
   } else {
-    for (std::uint64_t number = from; number < end; ++number) send(number, log_.batch(number));
+    for (std::uint64_t number = from; number < end; ++number) give(topic_, number, log_.batch(number));
   }
-  send(kEndOfReplay, empty);
+  give(empty, kEndOfReplay, empty);
 }
 
 /// All that stands after the last batch.
 const SharedText& KvPublisher::everything() {
-  if (everything_ == nullptr || everything_number_ != log_.next_number()) {
-    everything_ = shared(event_batch(book_->everything(), feed_.block_size(), now_s()));
-    everything_number_ = log_.next_number();
-  }
+  if (everything_ == nullptr) everything_ = batch_of(book_->everything());
   return everything_;
 }
 

@@ -25,6 +25,7 @@ class MessageLog {
   std::uint64_t next_number() const { return next_number_; }
   /// The number of the oldest batch that is kept; next_number(): none is.
   std::uint64_t first_number() const { return next_number_ - batches_.size(); }
+  std::size_t num_bytes() const { return num_bytes_; }
   /// A batch that is kept.
   const SharedText& batch(std::uint64_t number) const { return batches_[number - first_number()]; }
 

@@ -38,11 +38,13 @@ ZmqContext::~ZmqContext() { zmq_ctx_term(context_); }
 
 Result<ZmqSocket> ZmqSocket::listen(ZmqContext& context, Kind kind, const std::string& address, int queued,
                                     int max_bytes) {
-  ZmqSocket made(zmq_socket(context.get(), kind == Kind::kPublish ? ZMQ_PUB : ZMQ_ROUTER));
+  const bool publishes = kind == Kind::kPublish;
+  ZmqSocket made(zmq_socket(context.get(), publishes ? ZMQ_XPUB : ZMQ_ROUTER));
   if (made.socket_ == nullptr) return fail("{}: {}", address, zmq_strerror(zmq_errno()));
   set(made.socket_, ZMQ_LINGER, 0);
   set(made.socket_, ZMQ_SNDHWM, queued);
   set(made.socket_, ZMQ_IPV6, 1);
+  if (publishes) set(made.socket_, ZMQ_XPUB_VERBOSE, 1);  // also a subscription such as another one has
   const std::int64_t most = max_bytes;
   zmq_setsockopt(made.socket_, ZMQ_MAXMSGSIZE, &most, sizeof most);
   if (zmq_bind(made.socket_, address.c_str()) != 0)

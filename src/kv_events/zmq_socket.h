@@ -31,6 +31,8 @@ class ZmqContext {
 
 class ZmqSocket {
  public:
+  /// A publisher also receives: each subscription, as a frame with the byte 1 and the beginning of topics that it
+  /// names.
   enum class Kind : std::uint8_t { kPublish, kRouter };
 
   /// Opens a socket that others connect to. `queued`: how many messages wait for a peer that does not read; a further

@@ -14,6 +14,7 @@ import time
 import unittest
 
 import support
+import zmq
 from server_support import Server, free_port, in_threads, noise
 
 HAPROXY = support.TEST_DATA / "haproxy" / "usr"  # scripts/setup --test
@@ -227,38 +228,100 @@ class ToldReplica(Replica):
                          "--kv-events-topic", "")
 
 
+class Lossy:
+    """Forwards what a replica tells, but for what it is to lose."""
+
+    def __init__(self, events):
+        self.loses, self.num_lost, self.is_over, self.context = False, 0, False, zmq.Context()
+        self.source, self.sink = self.context.socket(zmq.SUB), self.context.socket(zmq.PUB)
+        self.source.setsockopt(zmq.SUBSCRIBE, b"")
+        self.source.connect(events)
+        self.events = f"tcp://127.0.0.1:{self.sink.bind_to_random_port('tcp://127.0.0.1')}"
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        while not self.is_over:
+            if not self.source.poll(50):
+                continue
+            frames = self.source.recv_multipart()
+            if self.loses:
+                self.num_lost += 1
+            else:
+                self.sink.send_multipart(frames)
+
+    def stop(self):
+        self.is_over = True
+        self.thread.join()
+        self.context.destroy(linger=0)
+
+
 class Told(unittest.TestCase):
-    def start(self, replicas):
-        sources = []
+    def replicas(self):
+        replicas = [ToldReplica(), ToldReplica()]
         for replica in replicas:
-            sources += ["--kv-event-source", f"{replica.url}={replica.events}",
+            self.addCleanup(replica.stop)
+        return replicas
+
+    def start(self, replicas, events=None):
+        sources = []
+        for i, replica in enumerate(replicas):
+            sources += ["--kv-event-source", f"{replica.url}={events[i] if events else replica.events}",
                         "--kv-event-replay-source", f"{replica.url}={replica.replay}"]
         router = python_router("vllm_router", "--policy", "kv_aware", "--kv-event-model", "small", *sources)(
             replicas, self.enterContext(tempfile.TemporaryDirectory()))
         self.addCleanup(router.stop)
         return router.wait_alive()
 
+    @staticmethod
+    def prompt(i, word):
+        return {"messages": [{"role": "user", "content": f"{word} of the replica {i}. " * 40}], "max_tokens": 1}
+
+    def check_cached(self, router, i, word):
+        """The router sends this prompt to whom has it."""
+        status, text = router.ask(self.prompt(i, word))
+        self.assertEqual(status, 200, text)
+        usage = json.loads(text)["usage"]
+        self.assertGreater(usage["prompt_tokens_details"]["cached_tokens"], 0.9 * usage["prompt_tokens"] - 16, (i, word))
+
     def test_vllm_router_sends_prompts_to_whom_events_name(self):
-        """The router has seen none of these prompts: the replicas were asked without it. It must have begun before: what
-        was cached by then it does not ask for, nor does it take blocks that follow such."""
-        replicas = [ToldReplica(), ToldReplica()]
-        for replica in replicas:
-            self.addCleanup(replica.stop)
+        """The router has seen none of these prompts: the replicas were asked without it, of the weather and of the
+        history of its beginning before it began, and then of what follows."""
+        replicas = self.replicas()
 
-        def prompt(i, word):
-            return {"messages": [{"role": "user", "content": f"{word} of the replica {i}. " * 40}], "max_tokens": 1}
-
-        router = self.start(replicas)
-        for word in ("Weather", "History"):
+        def ask(word):
             for i, replica in enumerate(replicas):
-                replica.server.post("/v1/chat/completions", prompt(i, word))
+                replica.server.post("/v1/chat/completions", self.prompt(i, word))
+
+        ask("Weather")
+        ask("History")
+        router = self.start(replicas)
+        ask("Geography")
         time.sleep(1)
-        for word in ("History", "Weather"):
+        for word in ("History", "Weather", "Geography"):
             for i in (0, 1, 1, 0, 1, 0):
-                status, text = router.ask(prompt(i, word))
-                self.assertEqual(status, 200, text)
-                usage = json.loads(text)["usage"]
-                self.assertGreater(usage["prompt_tokens_details"]["cached_tokens"], 0.9 * usage["prompt_tokens"] - 16, (i, word))
+                self.check_cached(router, i, word)
+
+    def test_vllm_router_has_again_what_was_lost_on_the_way(self):
+        replicas = self.replicas()
+        ways = [Lossy(replica.events) for replica in replicas]
+        for way in ways:
+            self.addCleanup(way.stop)
+        router = self.start(replicas, [way.events for way in ways])
+        words = [f"Chapter {i}" for i in range(6)]
+        for i, (replica, way) in enumerate(zip(replicas, ways, strict=True)):
+            time.sleep(1)
+            way.loses = True
+            for word in words:
+                replica.server.post("/v1/chat/completions", self.prompt(i, word))
+            replica.server.wait_until(lambda: way.num_lost > 0)  # pylint: disable=cell-var-from-loop
+            time.sleep(1)
+            way.loses = False
+            replica.server.post("/v1/chat/completions", self.prompt(i, "The end"))
+        time.sleep(1)
+        for word in words:
+            for i in (0, 1):
+                self.check_cached(router, i, word)
 
 
 def add_test(name, make):

@@ -63,8 +63,8 @@ class Subscriber:
         self.socket = self.context.socket(zmq.SUB)
         self.socket.setsockopt_string(zmq.SUBSCRIBE, topic)
         self.socket.connect(f"tcp://127.0.0.1:{port}")
-        self.replay_port, self.topics = replay_port, set()
-        self.blocks, self.expected, self.num_replays = {}, 0, 0
+        self.port, self.replay_port, self.topics = port, replay_port, set()
+        self.blocks, self.expected, self.num_replays = {}, None, 0
 
     def close(self):
         self.context.destroy(linger=0)
@@ -94,18 +94,26 @@ class Subscriber:
             while True:
                 if not asked.poll(PATIENCE_MS):
                     raise AssertionError("no end of the replay")
-                _, number, payload = asked.recv_multipart()
+                _, topic, number, payload = asked.recv_multipart()
                 if number == END_OF_REPLAY:
                     return
+                self.topics.add(topic.decode())
                 self.expected = int.from_bytes(number, "big") + 1
                 self.apply(payload)
 
+    def wait(self, most_ms):
+        """Until something has come."""
+        if not self.socket.poll(most_ms):
+            raise AssertionError("nothing has come")
+
     def follow(self, quiet_ms=300):
-        """Applies what has come, until nothing does for so long."""
+        """Applies what has come, until nothing does for so long. What comes first is everything, or follows a replay."""
         while self.socket.poll(quiet_ms):
             topic, number, payload = self.socket.recv_multipart()
             self.topics.add(topic.decode())
             number = int.from_bytes(number, "big")
+            if self.expected is None:
+                self.expected = number
             if number < self.expected:
                 continue
             if number > self.expected:
@@ -162,6 +170,22 @@ class Events(unittest.TestCase):
         self.assertEqual(late.blocks, subscriber.blocks)
         self.assertGreater(server.metric("prefix_cache_evictions_total"), 0)
         self.assertEqual(len(subscriber.blocks), int(server.metric("kv_blocks_cached")))
+
+    def test_who_subscribes_late_has_all_that_is_cached_without_a_question(self):
+        server, subscriber = self.serve("--max-context", 768, memory="1MiB")
+        for i in range(12):
+            server.complete(f"Story number {i}. " * 30, max_tokens=8, ignore_eos=True)
+        late = Subscriber(subscriber.port, subscriber.replay_port)
+        self.addCleanup(late.close)
+        late.wait(20_000)  # somebody has had everything some seconds ago
+        text = "A story which is told to both of them. " * 20
+        server.complete(text, max_tokens=1)
+        for one in (subscriber, late):
+            one.follow()
+        self.assertEqual(late.num_replays, 0)
+        self.assertEqual(late.blocks, subscriber.blocks)
+        self.assertEqual(len(late.blocks), int(server.metric("kv_blocks_cached")))
+        self.assertGreater(late.chain(self.prompt(server, text)), 0)
 
     def test_what_was_missed_is_had_again(self):
         server, subscriber = self.serve()

@@ -56,6 +56,11 @@ FORMS = {
         {"tool_choice": {"type": "any"}, "tools": [{"name": "weather", "input_schema": PARAMETERS}]}, "stop_sequences"),
 }
 
+COMPLETIONS = Form(
+    "/v1/completions", {"prompt": "Say something.", "max_tokens": 40, "stream_options": {"include_usage": True}},
+    FORMS["chat"].schema, None, "stop")
+ALL_FORMS = {**FORMS, "completions": COMPLETIONS}
+
 
 def ids_of(chunk):
     return [*(chunk.get("token_ids") or []), *(i for c in chunk.get("choices") or [] for i in c.get("token_ids") or [])]
@@ -101,7 +106,7 @@ def said_text(streamed):
     """The content of a stream."""
     texts = []
     for chunk in streamed.chunks:
-        texts += [choice["delta"].get("content") or "" for choice in chunk.get("choices") or []]
+        texts += [choice.get("delta", {}).get("content") or choice.get("text") or "" for choice in chunk.get("choices") or []]
         if chunk.get("type") == "response.output_text.delta":
             texts.append(chunk["delta"])
         if chunk.get("type") == "content_block_delta":
@@ -146,14 +151,14 @@ class Joined(unittest.TestCase):
                     with self.subTest(shape, request=name):
                         self.check(server, fields, 2)
 
-    def test_the_rest_of_a_response_and_of_a_message_is_what_it_would_have_been(self):
+    def test_the_rest_of_other_apis_answers_is_what_it_would_have_been(self):
         for shape in ("tiny-llama", "tiny-qwen35"):
             with Server("--kv-memory", "64MiB", model=support.few_words_model(shape)) as server:
-                for api in ("responses", "messages"):
+                for api in ("responses", "messages", "completions"):
                     for name, fields in {"greedy": {"temperature": 0}, "warm": {"temperature": 1, "seed": 3},
-                                         "schema": {"temperature": 1, **FORMS[api].schema}}.items():
+                                         "schema": {"temperature": 1, **ALL_FORMS[api].schema}}.items():
                         with self.subTest(shape, api=api, request=name):
-                            self.check(server, fields, 2, FORMS[api])
+                            self.check(server, fields, 2, ALL_FORMS[api])
 
     def test_reasoning_and_stop_texts_go_on_as_they_were(self):
         with tempfile.NamedTemporaryFile("w", suffix=".jinja") as template:
@@ -191,11 +196,23 @@ class Joined(unittest.TestCase):
 
 
 class Refused(unittest.TestCase):
+    """In each API alike."""
+
+    @staticmethod
+    def fields(form):
+        return {"temperature": 1, "seed": 8, "max_output_tokens" if form is FORMS["responses"] else "max_tokens": 20}
+
+    def expect(self, answer, status, words, code=None):
+        self.assertEqual(answer.status, status, answer.text[:300])
+        error = json.loads(answer.text)["error"]
+        self.assertIn(words, error["message"])
+        if code is not None and "code" in error:  # errors of /v1/messages have none
+            self.assertEqual(error["code"], code)
+
     def test_what_cannot_have_been_a_beginning(self):
         with Server("--max-body-size", "16MiB", model=noise()) as server:
-            for api, form in FORMS.items():
-                length = {"max_output_tokens" if api == "responses" else "max_tokens": 20}
-                fields = {"temperature": 1, "seed": 8, **length}
+            for form in ALL_FORMS.values():
+                fields = self.fields(form)
                 had = Streamed(server, fields, form=form).had(12)
                 self.assertGreater(len(had["token_ids"]), 6)
                 self.check(server, form, fields, had)
@@ -211,6 +228,11 @@ class Refused(unittest.TestCase):
                 ({"token_ids": "none"}, 400, "resume_from.token_ids: found the string \"none\""),
                 ({"token_ids": [1 << 40]}, 400, "resume_from.token_ids[0]"),
                 ({"token_ids": [[1]]}, 400, "resume_from.token_ids[0]"),
+                ({"token_ids": [*ids, 1.5]}, 400, f"resume_from.token_ids[{len(ids)}]: found the number 1.5"),
+                ({"token_ids": [None]}, 400, "resume_from.token_ids[0]: found null"),
+                ({"token_ids": [True]}, 400, "resume_from.token_ids[0]"),
+                ({"token_ids": {"0": 1}}, 400, "resume_from.token_ids: found an object"),
+                ({"token_ids": None}, 400, "resume_from.token_ids"),
                 ({"token_ids": [7] * 5_000_000}, 400, "expected fewer than the 20 that the answer may have"),
                 ({"seed": None}, 400, "resume_from.seed"),
                 ({"seed": "1"}, 400, "resume_from.seed"),
@@ -218,13 +240,49 @@ class Refused(unittest.TestCase):
                 ({"id": "a b"}, 400, "resume_from.id: found the string \"a b\""),
                 ({"text": "a"}, 400, "resume_from.text: found a member of that name")):
             with self.subTest(form.path, change=str(change)[:80]):
-                answer = Streamed(server, fields, {**had, **change}, form)
-                self.assertEqual(answer.status, status, answer.text[:300])
-                self.assertIn(found, json.loads(answer.text)["error"]["message"])
-        had["token_ids"][3] = (ids[3] + 1) % 1000
-        answer = Streamed(server, fields, {**had, "verify": True}, form)
-        self.assertEqual(answer.status, 409, answer.text)
-        self.assertIn("resume_from.token_ids[3]: found", answer.text)
+                self.expect(Streamed(server, fields, {**had, **change}, form), status, found)
+        never = {**had, "token_ids": [*ids[:3], (ids[3] + 1) % 1000, *ids[4:]]}
+        self.expect(Streamed(server, fields, {**never, "verify": True}, form), 409, "resume_from.token_ids[3]: found",
+                    "answer_differs")
+        self.assertEqual(Streamed(server, fields, never, form).status, 200, "they are a prefill")
+
+    def test_tokens_beyond_a_stop(self):
+        with Server(model=noise()) as server:
+            for api, form in ALL_FORMS.items():
+                whole = Streamed(server, self.fields(form), form=form)
+                stopped = {**self.fields(form), form.stop: [said_text(whole)[4:7]]}
+                self.assertLess(len(said_text(Streamed(server, stopped, form=form))), 7)
+                for verify, status, words in ((False, 400, "which ends the answer"), (True, 409, "has ended before it")):
+                    with self.subTest(api, verify=verify):
+                        self.expect(Streamed(server, stopped, {**whole.had(12), "verify": verify}, form), status, words)
+
+    def test_an_answer_that_has_all_its_tokens(self):
+        with Server(model=noise()) as server:
+            for api, form in ALL_FORMS.items():
+                whole = Streamed(server, {**self.fields(form), "ignore_eos": True}, form=form)
+                had = whole.had(len(whole.chunks))
+                self.assertEqual(len(had["token_ids"]), 20)
+                for verify, status, words in ((False, 400, "expected fewer than the 20"), (True, 409, "has ended before it")):
+                    with self.subTest(api, verify=verify):
+                        fields = {**self.fields(form), "ignore_eos": True}
+                        self.expect(Streamed(server, fields, {**had, "verify": verify}, form), status, words)
+
+    def test_an_answer_of_another_model(self):
+        with Server(model=noise()) as server, Server(model=support.tiny_model("tiny-qwen35")) as other:
+            for api, form in ALL_FORMS.items():
+                with self.subTest(api):
+                    had = Streamed(server, self.fields(form), form=form).had(12)
+                    answer = Streamed(other, self.fields(form), had, form)
+                    self.expect(answer, 409, had["system_fingerprint"], "fingerprint_differs")
+
+    def test_ten_megabytes_where_bodies_have_the_usual_bound(self):
+        with Server(model=noise()) as server:
+            for api, form in ALL_FORMS.items():
+                with self.subTest(api):
+                    had = Streamed(server, self.fields(form), form=form).had(12)
+                    answer = Streamed(server, self.fields(form), {**had, "token_ids": [7] * 5_000_000}, form)
+                    self.expect(answer, 413, "the body is longer than 8388608 bytes")
+                    self.assertEqual(Streamed(server, self.fields(form), had, form).status, 200)
 
     def test_what_ends_the_answer_and_several_answers(self):
         with Server(model=noise()) as server:

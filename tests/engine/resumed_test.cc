@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "engine/test_engine.h"
 
@@ -102,6 +103,33 @@ TEST(ResumedTokens, MayBeCancelledAmongThem) {
   ASSERT_LE(told.size(), 8U);
   EXPECT_EQ(told.back(), FinishReason::kCancelled);
   EXPECT_TRUE(engine.all_blocks_free());
+}
+
+TEST(ResumedTokens, AnyListIsRefusedOrIsWhatTheAnswerBeginsWith) {
+  std::mt19937 random(7);
+  int num_answers = 0, num_refusals = 0;
+  for (int round = 0; round < 300; ++round) {
+    TestEngine engine;
+    Request request = make_request(10, 8);
+    request.sampling.temperature = 1;
+    request.stop_tokens = {static_cast<TokenId>(random() % 32)};
+    for (auto count = random() % 10; count > 0; --count)
+      request.resumed_tokens.push_back(static_cast<TokenId>(random() % 33) - (random() % 40 == 0 ? 1000 : 0));
+    const std::string refusal = TestEngine().refusal(request);
+    if (refusal == "accepted") {
+      const Answer answer = engine.run(request);
+      const auto& given = request.resumed_tokens;
+      ASSERT_GT(answer.tokens.size(), given.size());
+      EXPECT_TRUE(std::equal(given.begin(), given.end(), answer.tokens.begin()));
+      ++num_answers;
+    } else {
+      EXPECT_THAT(refusal, testing::StartsWith("resumed_tokens"));
+      ++num_refusals;
+    }
+    EXPECT_TRUE(engine.all_blocks_free());
+  }
+  EXPECT_GT(num_answers, 50);
+  EXPECT_GT(num_refusals, 50);
 }
 
 TEST(ResumedTokens, ThatCannotHaveBeenAnAnswersBeginningAreRefused) {

@@ -12,15 +12,22 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kPatienceMs = 10'000;
+constexpr const char* kTopic = "kv@here:80@model";
 
 /// A socket that connects.
 class Client {
  public:
-  Client(int type, const std::string& address) : context_(zmq_ctx_new()), socket_(zmq_socket(context_, type)) {
-    const int patience = kPatienceMs, none = 0;
-    zmq_setsockopt(socket_, ZMQ_RCVTIMEO, &patience, sizeof patience);
-    zmq_setsockopt(socket_, ZMQ_LINGER, &none, sizeof none);
-    if (type == ZMQ_SUB) zmq_setsockopt(socket_, ZMQ_SUBSCRIBE, "kv@", 3);
+  enum class Reads : std::uint8_t { kAll, kSlowly };
+
+  Client(int type, const std::string& address, Reads reads = Reads::kAll)
+      : context_(zmq_ctx_new()), socket_(zmq_socket(context_, type)) {
+    set(ZMQ_RCVTIMEO, kPatienceMs);
+    set(ZMQ_LINGER, 0);
+    if (reads == Reads::kSlowly) {
+      set(ZMQ_RCVHWM, 1);
+      set(ZMQ_RCVBUF, 4096);
+    }
+    if (type == ZMQ_SUB) subscribe("kv@");
     zmq_connect(socket_, address.c_str());
   }
   ~Client() {
@@ -30,6 +37,9 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
+  void set(int option, int value) { zmq_setsockopt(socket_, option, &value, sizeof value); }
+  void subscribe(std::string_view topic) { zmq_setsockopt(socket_, ZMQ_SUBSCRIBE, topic.data(), topic.size()); }
+  void subscribe_anew() { send({"\x01kv@"}); }  // of a socket that says so itself
   void send(const std::vector<std::string>& frames) {
     for (std::size_t i = 0; i < frames.size(); ++i)
       zmq_send(socket_, frames[i].data(), frames[i].size(), i + 1 < frames.size() ? ZMQ_SNDMORE : 0);
@@ -53,13 +63,13 @@ class Client {
 
 class Publisher : public ::testing::Test {
  protected:
-  void open(std::size_t kept = 100) {
+  void open(std::size_t kept = 100, const KvPublisher::Bounds& bounds = {}) {
     auto opened = KvPublisher::open({.address = "tcp://127.0.0.1:0",
                                      .replay_address = "tcp://127.0.0.1:0",
                                      .topic = {},
                                      .key_file = {},
                                      .kept_batches = kept},
-                                    "kv@here:80@model", feed_);
+                                    kTopic, feed_, bounds);
     ASSERT_TRUE(opened) << opened.error().message;
     publisher_ = std::move(*opened);
   }
@@ -74,10 +84,11 @@ class Publisher : public ::testing::Test {
     std::vector<std::pair<std::uint64_t, std::string>> batches;
     for (;;) {
       const auto frames = client.receive();
-      if (frames.size() != 3) return batches;
-      const std::uint64_t number = number_of_frame(frames[1]).value_or(0);
+      if (frames.size() != 4) return batches;
+      const std::uint64_t number = number_of_frame(frames[2]).value_or(0);
       if (number == kEndOfReplay) return batches;
-      batches.emplace_back(number, frames[2]);
+      EXPECT_EQ(frames[1], kTopic);
+      batches.emplace_back(number, frames[3]);
     }
   }
   /// Waits until so many batches were published.
@@ -93,16 +104,89 @@ class Publisher : public ::testing::Test {
 TEST_F(Publisher, TellsASubscriberWhatIsStored) {
   open();
   Client subscriber(ZMQ_SUB, publisher_->address());
-  std::vector<std::string> frames;
-  for (int i = 0; i < 100 && frames.empty(); ++i) {  // a subscription takes a moment
-    store(0, 1000 + static_cast<std::uint64_t>(i));
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    if (i > 3) frames = subscriber.receive();
-  }
+  EXPECT_EQ(subscriber.receive().size(), 3U) << "that nothing is";
+  store(0, 1000);
+  const auto frames = subscriber.receive();
   ASSERT_EQ(frames.size(), 3U);
-  EXPECT_EQ(frames[0], "kv@here:80@model");
-  EXPECT_TRUE(number_of_frame(frames[1]).has_value());
+  EXPECT_EQ(frames[0], kTopic);
+  EXPECT_EQ(number_of_frame(frames[1]), 2U);
   EXPECT_THAT(frames[2], HasSubstr("BlockStored"));
+}
+
+TEST_F(Publisher, TellsALateSubscriberAllThatStands) {
+  open();
+  store(0, 1);
+  wait_for(2);
+  store(1, 2);
+  wait_for(3);
+  Client late(ZMQ_SUB, publisher_->address());
+  const auto frames = late.receive();
+  ASSERT_EQ(frames.size(), 3U);
+  EXPECT_EQ(frames[0], kTopic);
+  EXPECT_EQ(number_of_frame(frames[1]), 3U) << "the next number, also for those who were there";
+  EXPECT_THAT(frames[2], HasSubstr("AllBlocksCleared"));
+  EXPECT_THAT(frames[2], HasSubstr("BlockStored"));
+  store(2, 3);
+  EXPECT_EQ(number_of_frame(late.receive().at(1)), 4U);
+}
+
+TEST_F(Publisher, TellsItOfSubscribersTogetherAndAfterAPause) {
+  constexpr std::chrono::milliseconds kPause{400};
+  open(100, {.pause = kPause});
+  Client first(ZMQ_SUB, publisher_->address());
+  EXPECT_EQ(number_of_frame(first.receive().at(1)), 1U);
+  const auto begin = std::chrono::steady_clock::now();
+  Client second(ZMQ_SUB, publisher_->address()), third(ZMQ_SUB, publisher_->address());
+  for (Client* client : {&first, &second, &third}) EXPECT_EQ(number_of_frame(client->receive().at(1)), 2U);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, kPause / 2);
+  std::this_thread::sleep_for(2 * kPause);
+  EXPECT_TRUE(replay(3).empty()) << "nobody has come since";
+}
+
+TEST_F(Publisher, TakesNoNoticeOfWhoWantsOtherTopics) {
+  open(100, {.pause = std::chrono::milliseconds(0)});
+  wait_for(1);
+  Client other(ZMQ_XSUB, publisher_->address());
+  other.send({"\x01other"});
+  other.send({"neither a subscription nor its end"});
+  other.send({std::string(1, '\0') + "kv@"});
+  other.send({""});
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(replay(0).size(), 1U);
+}
+
+TEST(PublisherOf, MuchSendsChangesAloneWhileItWaitsForSlowReaders) {
+  constexpr int kBlocks = 64, kTokens = 16'384;  // about 5 MB, more than a connection holds
+  BlockFeed feed(kBlocks, kTokens);
+  const std::vector<TokenId> tokens(kTokens, 100'000);
+  std::uint64_t name = 1;
+  const auto store = [&](BlockId block) { feed.store(block, {.low = name++, .high = 0}, nullptr, tokens); };
+  for (BlockId block = 0; block < kBlocks; ++block) store(block);
+  const auto publisher = KvPublisher::open({.address = "tcp://127.0.0.1:0", .kept_batches = 1}, kTopic, feed,
+                                           {.pause = {}, .pause_factor = 0, .max_waiting_bytes = 1 << 20});
+  ASSERT_TRUE(publisher) << publisher.error().message;
+  auto slow = std::make_unique<Client>(ZMQ_SUB, (*publisher)->address(), Client::Reads::kSlowly);
+  Client newcomer(ZMQ_XSUB, (*publisher)->address());
+  newcomer.subscribe_anew();
+  const auto has_everything = [&] {
+    for (;;) {
+      const auto frames = newcomer.receive();
+      if (frames.size() != 3 || frames[2].contains("AllBlocksCleared")) return frames.size() == 3;
+    }
+  };
+  ASSERT_TRUE(has_everything());
+  newcomer.set(ZMQ_RCVTIMEO, 2000);
+  int count = 0;
+  for (bool had = true; had && count < 30; ++count) {
+    feed.remove(0);
+    store(0);
+    newcomer.subscribe_anew();
+    had = has_everything();
+  }
+  EXPECT_LT(count, 30);
+  slow.reset();
+  newcomer.set(ZMQ_RCVTIMEO, kPatienceMs);
+  EXPECT_TRUE(has_everything()) << "which it is owed";
 }
 
 TEST_F(Publisher, BeginsWithAClearedCacheAndGivesEachBatchAgain) {
