@@ -4,12 +4,13 @@
 // all three timed in turn in one run, on the same threads.
 //
 //     bench_attention [--threads N] [--isa NAME] [--rounds N] [--quick] [--warm] [--token-major] [--filter TEXT]
-//                     [--head-dims N,...] [--groups N,...]
+//                     [--head-dims N,...] [--groups N,...] [--latents]
 //
 // One line a case, Markdown. `loaded` is counted by the plan: K and V bytes that are read from memory, once for all
 // readers of a tile.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <iostream>
@@ -24,12 +25,14 @@
 #include "kernels/dispatch.h"
 #include "kernels/machine.h"
 #include "kv/kv_element.h"
+#include "kv/state_layout.h"
 #include "octavo/kv/types.h"
 
 namespace octavo::bench {
 namespace {
 
 constexpr int kBlockSize = 16, kKvHeads = 4;
+constexpr int kLatentDims = 576, kLatentValues = 512;  // DeepSeek's
 // The layers of a model follow one another, so a layer's keys and values are not in the caches when their turn comes.
 // As many layers are timed in turn as make up this many bytes, as far as the arena holds them.
 constexpr std::size_t kColdBytes = std::size_t{512} << 20;
@@ -39,12 +42,19 @@ struct Case {
   KvType type;
   bool scattered;
   int shared = 0;  // leading tokens that all sequences share
+  int kv_heads = kKvHeads;
+  int v_dim = head_dim;
+  bool v_in_k = false;
+
+  bool is_latent() const { return v_dim != head_dim; }
+  KvLayerShape shape() const { return {.num_kv_heads = kv_heads, .k_dim = head_dim, .v_dim = v_dim, .v_in_k = v_in_k}; }
 };
 
 std::string name_of(const Case& c) {
   std::string name = fmt::format("{} · {} · {} · {} · {} · {}", c.depth, c.batch, c.head_dim, c.group,
                                  kv_type_name(c.type), c.scattered ? "scattered" : "in order");
   if (c.shared > 0) name += fmt::format(" · {} shared", c.shared);
+  if (c.is_latent()) name += c.v_in_k ? " · values in keys" : " · values beside keys";
   return name;
 }
 
@@ -64,23 +74,46 @@ std::vector<Case> cases(bool quick, bool warm, std::span<const int> head_dims, s
   return all;
 }
 
+/// Latents of one KV head, which all query heads read, as keys whose first dimensions are the values: with memory of
+/// their own, and without.
+std::vector<Case> latent_cases(bool quick, bool warm) {
+  std::vector<Case> all;
+  const std::vector<int> depths = quick ? std::vector{300} : warm ? std::vector{512} : std::vector{512, 4096, 32768};
+  for (const int depth : depths)
+    for (const int batch : {1, 16})
+      for (const KvType type : {KvType::kI16, KvType::kF16, KvType::kQ8_0})
+        for (const int group : {16, 128})
+          for (const bool v_in_k : {false, true})
+            all.push_back({.depth = depth,
+                           .batch = batch,
+                           .head_dim = kLatentDims,
+                           .group = group,
+                           .type = type,
+                           .scattered = false,
+                           .kv_heads = 1,
+                           .v_dim = kLatentValues,
+                           .v_in_k = v_in_k});
+  return all;
+}
+
 /// The arena of one layer, block tables and queries of a case.
 class Setup {
  public:
   Setup(const Case& c, KOrder k_order, WriteKvFn write_kv, AlignedBuffer<std::uint8_t>& arena, bool warm) : c_(c) {
-    const std::size_t dim = static_cast<std::size_t>(c.head_dim), element = element_bytes(c.type);
-    const std::size_t scales = 2 * scales_per_head(c.type, c.head_dim);
+    const StateLayout layout =
+        StateLayout::create(c.type, KvLayout::kPaged, kBlockSize, std::array{std::optional(c.shape())}).value();
     kv_ = {.data = arena.data(),
-           .block_bytes = kKvHeads * 2 * kBlockSize * (dim * element + scales),
-           .head_bytes = 2 * kBlockSize * (dim * element + scales),
-           .v_offset = static_cast<std::ptrdiff_t>(dim * element * kBlockSize),
-           .token_bytes = 2 * (dim * element + scales),
+           .block_bytes = layout.layer_block_bytes(0),
+           .head_bytes = layout.head_bytes(0),
+           .v_offset = static_cast<std::ptrdiff_t>(layout.v_offset(0)),
+           .token_bytes = layout.bytes_per_token() / static_cast<std::size_t>(c.kv_heads),
            .k_order = k_order,
            .block_size = kBlockSize,
-           .num_kv_heads = kKvHeads,
+           .num_kv_heads = c.kv_heads,
            .k_dim = c.head_dim,
-           .v_dim = c.head_dim,
-           .token_stride = c.head_dim};
+           .v_dim = c.v_dim,
+           .token_stride = c.v_in_k ? 0 : c.v_dim,
+           .v_in_k = c.v_in_k};
     const int blocks = (c.depth + kBlockSize - 1) / kBlockSize, shared = c.shared / kBlockSize;
     std::vector<std::int32_t> ids(static_cast<std::size_t>(shared + c.batch * (blocks - shared)));
     std::iota(ids.begin(), ids.end(), 0);
@@ -93,9 +126,11 @@ class Setup {
       if (!warm) layers_.back().data += i * layer_bytes;
     }
     fill(write_kv, (warm ? 1 : num_layers) * ids.size());
-    const std::size_t row = static_cast<std::size_t>(kKvHeads * c.group * c.head_dim);
-    q_.resize(row * static_cast<std::size_t>(c.batch));
-    out_.resize(q_.size());
+    const std::size_t heads = static_cast<std::size_t>(c.kv_heads * c.group), batch = static_cast<std::size_t>(c.batch);
+    const std::size_t q_row = heads * static_cast<std::size_t>(c.head_dim);
+    const std::size_t out_row = heads * static_cast<std::size_t>(c.v_dim);
+    q_.resize(q_row * batch);
+    out_.resize(out_row * batch);
     std::mt19937 random(1);
     std::normal_distribution<float> normal(0.0F, 0.1F);
     for (float& x : q_) x = normal(random);
@@ -104,11 +139,10 @@ class Setup {
       const auto own = ids.begin() + shared + s * (blocks - shared);
       table.insert(table.end(), own, own + (blocks - shared));
     }
-    for (int s = 0; s < c.batch; ++s) {
-      const std::size_t at = row * static_cast<std::size_t>(s);
-      sequences_.push_back({.blocks = tables_[static_cast<std::size_t>(s)],
-                            .q = q_.data() + at,
-                            .out = out_.data() + at,
+    for (std::size_t s = 0; s < batch; ++s) {
+      sequences_.push_back({.blocks = tables_[s],
+                            .q = q_.data() + s * q_row,
+                            .out = out_.data() + s * out_row,
                             .first_position = c.depth - 1,
                             .num_rows = 1});
     }
@@ -121,7 +155,8 @@ class Setup {
   std::span<const std::int32_t> read_order() const { return read_order_; }
   std::uint64_t read_bytes() const { return layers_.size() * read_order_.size() * kv_.block_bytes; }
   double multiply_adds() const {
-    return 2.0 * static_cast<double>(layers_.size()) * c_.depth * c_.batch * kKvHeads * c_.group * c_.head_dim;
+    const double heads = static_cast<double>(layers_.size()) * c_.batch * c_.kv_heads * c_.group;
+    return heads * c_.depth * (c_.head_dim + c_.v_dim);
   }
 
  private:
@@ -130,7 +165,7 @@ class Setup {
     const std::size_t written = std::min<std::size_t>(num_blocks, 64);
     std::mt19937 random(2);
     std::normal_distribution<float> normal;
-    std::vector<float> k(static_cast<std::size_t>(kKvHeads * c_.head_dim)), v(k.size());
+    std::vector<float> k(static_cast<std::size_t>(c_.kv_heads * c_.head_dim)), v(k.size());
     for (std::size_t block = 0; block < written; ++block)
       for (int token = 0; token < kBlockSize; ++token) {
         for (float& x : k) x = normal(random);
@@ -191,7 +226,7 @@ Figures measure(const Setup& setup, AttentionPlan& plan, const KernelTable& kern
 int run(int argc, char** argv) {
   int threads = 0, rounds = 9;
   std::string isa = "auto", filter;
-  bool quick = false, token_major = false, warm = false;
+  bool quick = false, token_major = false, warm = false, latents = false;
   std::vector<int> head_dims{64, 128}, groups{1, 3, 4, 8};
   CLI::App app("Times batched decode attention against a plain read loop and the peak of multiply-adds.");
   app.add_option("--threads", threads, "Threads; default: physical cores")->check(CLI::PositiveNumber);
@@ -203,6 +238,9 @@ int run(int argc, char** argv) {
   app.add_flag("--token-major", token_major,
                "K by token instead of by dimension, as in the contiguous layout; not q8_0");
   app.add_flag("--warm", warm, "One small layer again and again: what computing takes when nothing comes from memory");
+  app.add_flag("--latents", latents,
+               "One KV head whose values are the first dimensions of its keys: beside, and in them")
+      ->excludes("--token-major");
   app.add_flag("--quick", quick, "Small sizes: does it run?");
   CLI11_PARSE(app, argc, argv);
   const Result<IsaLevel> level = parse_isa(isa);
@@ -210,10 +248,10 @@ int run(int argc, char** argv) {
   const KernelTable& kernels = kernel_table(*level);
   ThreadPool pool(threads > 0 ? threads : default_threads());
   Machine machine(*level, pool);
-  const int most_dims = std::ranges::max(head_dims);
+  const int most_dims = latents ? kLatentDims : std::ranges::max(head_dims);
   auto arena = AlignedBuffer<std::uint8_t>::with_huge_pages(
       quick ? std::size_t{64} << 20
-            : std::size_t{32768} * 16 * kKvHeads * 4 *
+            : std::size_t{32768} * 16 * (latents ? 1 : kKvHeads) * 4 *
                   (static_cast<std::size_t>(most_dims) + scales_per_head(KvType::kI16, most_dims)));
   fmt::print("{}, {} threads, {}\n\n", cpu_model_name(), pool.num_threads(), isa_name(*level));
   fmt::print(
@@ -221,15 +259,15 @@ int run(int argc, char** argv) {
       "peak | bound by | time / "
       "bound\n");
   fmt::print("---|---:|---:|---:|---:|---|---:\n");
-  for (const Case& c : cases(quick, warm, head_dims, groups)) {
+  for (const Case& c : latents ? latent_cases(quick, warm) : cases(quick, warm, head_dims, groups)) {
     if (name_of(c).find(filter) == std::string::npos) continue;
     if (token_major && scale_dims(c.type) > 0) continue;
     const Setup setup(c, token_major ? KOrder::kTokenMajor : KOrder::kDimMajor,
                       kernels.write_kv[static_cast<std::size_t>(c.type)], arena, warm);
-    AttentionPlan plan({.num_heads = kKvHeads * c.group,
-                        .num_kv_heads = kKvHeads,
+    AttentionPlan plan({.num_heads = c.kv_heads * c.group,
+                        .num_kv_heads = c.kv_heads,
                         .k_dim = c.head_dim,
-                        .v_dim = c.head_dim,
+                        .v_dim = c.v_dim,
                         .max_rows = 16},
                        pool.num_threads());
     plan.build(setup.sequences(), {}, kBlockSize);

@@ -63,6 +63,8 @@ enum class KOrder : uint8_t {
 /// [ceil(block_size / 2)][v_dim][2 tokens].
 /// The contiguous layout is one block as long as the cache's capacity, token-major, with all V after all K. Scales of
 /// i16 lie behind each token's elements there, and so between them.
+/// With v_in_k, V is the first v_dim dimensions of K as they are stored, and has neither elements nor scales of its
+/// own: token_stride is 0, so that K's scales lie at v_offset, right behind K. K is dim-major then.
 struct KvLayer {
   uint8_t* data;
   size_t block_bytes;  // the distance from one block of this layer to the next
@@ -73,6 +75,7 @@ struct KvLayer {
   int block_size, num_kv_heads;
   int k_dim, v_dim;  // of a head
   int token_stride;  // elements from one token to the next in V and in token-major K; v_dim where heads lie apart
+  bool v_in_k = false;
 };
 
 /// The dimensions of a segment, which share a scale, in q8_0 and i16.
@@ -81,7 +84,8 @@ inline constexpr int kQ8ScaleDims = 32, kI16ScaleDims = 64;
 /// largest dimension becomes. It has 14 bits, so that 64 products with 14 more stay within 32.
 inline constexpr int kI16One = 1 << 13;
 
-/// Writes the K and V of one token, [kv_heads][k_dim] and [kv_heads][v_dim], rounded to the cache's type.
+/// Writes the K and V of one token, [kv_heads][k_dim] and [kv_heads][v_dim], rounded to the cache's type. V is not read
+/// where it lies in K.
 using WriteKvFn = void (*)(const KvLayer& kv, int32_t block, int token_in_block, const float* k, const float* v);
 
 /// Attention is cut into tiles of this many positions, at multiples of this number, whatever the batch. Each tile has a

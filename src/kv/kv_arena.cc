@@ -45,7 +45,8 @@ Result<void> KvArena::make_arena() {
                         .num_kv_heads = group.num_kv_heads,
                         .k_dim = group.k_dim,
                         .v_dim = group.v_dim,
-                        .token_stride = group.v_dim});
+                        .token_stride = group.v_in_k ? 0 : group.v_dim,
+                        .v_in_k = group.v_in_k});
       if (is_own) next += layer_bytes(g);
     }
   }

@@ -14,6 +14,7 @@ namespace {
 
 /// Empty for values as wide as keys.
 std::string values_text(const KvLayerShape& shape) {
+  if (shape.v_in_k) return fmt::format(" whose first {} are values", shape.v_dim);
   return shape.v_dim == shape.k_dim ? "" : fmt::format(" with values of {}", shape.v_dim);
 }
 
@@ -21,6 +22,9 @@ Result<void> check_layer(int layer, const KvLayerShape& shape) {
   if (shape.num_kv_heads < 1 || shape.k_dim < 1 || shape.v_dim < 1)
     return fail("layer {} has {} KV heads of {} dimensions{}, expected at least 1 of each", layer, shape.num_kv_heads,
                 shape.k_dim, values_text(shape));
+  if (shape.v_in_k && shape.v_dim > shape.k_dim)
+    return fail("layer {} has values of {} dimensions in keys, expected at most the {} of a key", layer, shape.v_dim,
+                shape.k_dim);
   if (shape.window < 0)
     return fail("the window of layer {} is {}, expected 0 (all tokens) or more", layer, shape.window);
   return {};
@@ -32,7 +36,8 @@ Result<void> check_lender(int layer, std::span<const std::optional<KvLayerShape>
   if (from < 0 || from >= layer || !layers[to_size(from)] || layers[to_size(from)]->borrows_from)
     return fail("layer {} borrows from layer {}, expected an earlier one with keys and values of its own", layer, from);
   const KvLayerShape& lender = *layers[to_size(from)];
-  if (shape.num_kv_heads != lender.num_kv_heads || shape.k_dim != lender.k_dim || shape.v_dim != lender.v_dim)
+  if (shape.num_kv_heads != lender.num_kv_heads || shape.k_dim != lender.k_dim || shape.v_dim != lender.v_dim ||
+      shape.v_in_k != lender.v_in_k)
     return fail("layer {} has {} KV heads of {} dimensions{}, layer {}, from which it borrows, {} of {}{}", layer,
                 shape.num_kv_heads, shape.k_dim, values_text(shape), from, lender.num_kv_heads, lender.k_dim,
                 values_text(lender));
@@ -48,7 +53,8 @@ Result<void> check_lender(int layer, std::span<const std::optional<KvLayerShape>
 
 bool shares_table(const KvGroup& group, const KvLayerShape& shape) {
   return group.window == shape.window && group.is_chunked == shape.is_chunked &&
-         group.num_kv_heads == shape.num_kv_heads && group.k_dim == shape.k_dim && group.v_dim == shape.v_dim;
+         group.num_kv_heads == shape.num_kv_heads && group.k_dim == shape.k_dim && group.v_dim == shape.v_dim &&
+         group.v_in_k == shape.v_in_k;
 }
 
 KvPlace add_to_group(std::vector<KvGroup>& groups, int layer, const KvLayerShape& shape) {
@@ -59,6 +65,7 @@ KvPlace add_to_group(std::vector<KvGroup>& groups, int layer, const KvLayerShape
                                          .num_kv_heads = shape.num_kv_heads,
                                          .k_dim = shape.k_dim,
                                          .v_dim = shape.v_dim,
+                                         .v_in_k = shape.v_in_k,
                                          .layers = {}});
   group->layers.push_back(layer);
   return {.group = static_cast<int>(group - groups.begin()), .index = group->num_layers() - 1, .window = shape.window};
@@ -97,9 +104,11 @@ Result<StateLayout> StateLayout::create(KvType type, KvLayout layout, int block_
     const std::optional<KvLayerShape>& shape = layers[to_size(layer)];
     if (!shape) continue;
     OCTAVO_TRY_VOID(check_layer(layer, *shape));
-    if (made.is_contiguous() && shape->k_dim != shape->v_dim)
-      return fail("layer {} has heads of {} dimensions{}, expected equal ones in the contiguous layout", layer,
-                  shape->k_dim, values_text(*shape));
+    if (made.is_contiguous() && (shape->k_dim != shape->v_dim || shape->v_in_k))
+      return fail(
+          "layer {} has heads of {} dimensions{}, expected keys and values of equal width, each with memory of its "
+          "own, in the contiguous layout",
+          layer, shape->k_dim, values_text(*shape));
     if (!shape->borrows_from) {
       place = add_to_group(made.groups, layer, *shape);
     } else {
@@ -116,9 +125,10 @@ std::string StateLayout::name() const {
   std::string name =
       fmt::format("{} {} of {}", kv_type_name(type), is_contiguous() ? "contiguous" : "blocks", block_size);
   for (int g = 0; g < num_groups(); ++g)
-    name += fmt::format("; {} {}, {} heads of {} bytes, values at {}, layers {}",
-                        group(g).is_chunked ? "chunk" : "window", group(g).window, group(g).num_kv_heads, head_bytes(g),
-                        v_offset(g), fmt::join(group(g).layers, " "));
+    name +=
+        fmt::format("; {} {}, {} heads of {} bytes, values {}, layers {}", group(g).is_chunked ? "chunk" : "window",
+                    group(g).window, group(g).num_kv_heads, head_bytes(g),
+                    group(g).v_in_k ? "in keys" : fmt::format("at {}", v_offset(g)), fmt::join(group(g).layers, " "));
   name += fmt::format("; snapshot of {} bytes", snapshot.bytes);
   for (std::size_t layer = 0; layer < snapshot.places.size(); ++layer)
     if (snapshot.places[layer]) name += fmt::format(", layer {} at {}", layer, *snapshot.places[layer]);
@@ -147,6 +157,7 @@ std::size_t StateLayout::v_offset(int g) const {
 std::size_t StateLayout::head_bytes(int g) const {
   if (is_contiguous()) return 2 * v_offset(g);
   const auto dim = to_size(group(g).v_dim), tokens = to_size(block_size);
+  if (group(g).v_in_k) return v_offset(g) + tokens * scales_per_head(type, group(g).k_dim) * sizeof(std::uint16_t);
   if (scale_dims(type) == 0) return v_offset(g) + tokens * dim * element_bytes(type);
   const std::size_t v_bytes = (tokens + 1) / 2 * 2 * dim * element_bytes(type);  // pairs of tokens
   const std::size_t scales = scales_per_head(type, group(g).k_dim) + scales_per_head(type, group(g).v_dim);

@@ -27,6 +27,7 @@ struct KvGroup {
   bool is_chunked = false;  // a token sees its own chunk of `window` tokens
   int num_kv_heads = 0;
   int k_dim = 0, v_dim = 0;  // of a head
+  bool v_in_k = false;       // a value is the first v_dim numbers of its key
   std::vector<int> layers;   // with keys and values of their own, ascending
 
   int num_layers() const { return static_cast<int>(layers.size()); }
@@ -76,7 +77,7 @@ struct StateLayout {
   int lender(int layer) const;
 
   /// Bytes of one KV head, one layer, one block of a group, and where V begins in it (of the contiguous layout: not
-  /// within the head).
+  /// within the head; of values in keys: where K ends).
   std::size_t head_bytes(int g) const;
   std::size_t v_offset(int g) const;
   /// Bytes of one block in one layer of a group.

@@ -40,6 +40,7 @@ Result<void> check_layer(std::size_t layer, const KvLayerShape& shape) {
     return fail("layer {}: head_dim is {}, expected 1 to {}", layer, shape.k_dim, kMaxHeadDim);
   if (shape.v_dim != shape.k_dim)
     return fail("layer {}: v_dim is {}, expected {} as k_dim", layer, shape.v_dim, shape.k_dim);
+  if (shape.v_in_k) return fail("layer {}: values lie in keys, expected values of their own", layer);
   return {};
 }
 

@@ -87,8 +87,8 @@ struct OutputGate {
 
 /// Multi-head latent attention (DeepSeek-AI, 2024). Keys and values of all heads are products of one small row a token,
 /// the latent, and a rotated part is added to keys alone, one for all heads. The memory holds both as the key of one KV
-/// head, and the latent as its value: a query meets it behind the product that makes a head's keys, and the head's
-/// result goes through the one that makes its values.
+/// head, whose first part, the latent, is its value: a query meets it behind the product that makes a head's keys, and
+/// the head's result goes through the one that makes its values.
 struct LatentSpec {
   int rank = 0;           // of the latent
   int q_rank = 0;         // of the row that Q is made of; 0: it is made of the stream's
@@ -160,7 +160,8 @@ struct AttentionSpec {
                         .v_dim = v_dim(),
                         .window = window,
                         .borrows_from = borrows_from,
-                        .is_chunked = is_chunked};
+                        .is_chunked = is_chunked,
+                        .v_in_k = latent.has_value()};
   }
   std::size_t state_bytes() const { return 0; }
   bool writes_state() const { return !borrows_from; }

@@ -414,8 +414,8 @@ TEST(Info, ALatentAndWhatHeadsMakeOfItAreTold) {
                                           "and their values of 24"));
     CliRun cli;
     const auto json = json_of(cli, {file.path().string(), "--context", "16"});
-    // Two layers: 80 numbers of K and 64 of V, and their 3 scales.
-    EXPECT_EQ(json.at("memory").at("kv_bytes").to_number<int>(), 16 * 2 * (80 + 64 + 3) * 2);
+    // Two layers: 80 numbers of K, the first of which are V, and their 2 scales.
+    EXPECT_EQ(json.at("memory").at("kv_bytes").to_number<int>(), 16 * 2 * (80 + 2) * 2);
   }
 }
 

@@ -17,6 +17,12 @@ constexpr int kAllTypes[] = {kF16, kBF16, kQ8_0, kF32, kI16};
 /// Dimensions of a head that share a scale; 0: a type without scales.
 int segment_of(int kv_type) { return kv_type == kQ8_0 ? 32 : kv_type == kI16 ? 64 : 0; }
 
+enum class Values {
+  kOwn,
+  kOfKeys,  // the numbers of the first dimensions of K, and memory of their own
+  kInKeys,  // these dimensions of K themselves
+};
+
 struct Shape {
   int kv_type = kF32;
   int block_size = 16;
@@ -32,6 +38,7 @@ struct Shape {
   float soft_cap = 0;
   float sinks = kNoSinks;  // the mean of the query heads' sinks
   int value_dim = 0;       // 0: as k_dim
+  Values values = Values::kOwn;
 
   int v_dim() const { return value_dim > 0 ? value_dim : k_dim; }
 
@@ -53,10 +60,12 @@ class Case {
     } else {
       const std::size_t k_dims = segment > 0 ? s.k_dim + s.k_dim % 2 : s.k_dim;
       const std::size_t v_tokens = segment > 0 ? s.block_size + s.block_size % 2 : s.block_size;
-      layer_.token_stride = s.v_dim();
+      layer_.v_in_k = s.values == Values::kInKeys;
+      const int own_dim = layer_.v_in_k ? 0 : s.v_dim();
+      layer_.token_stride = own_dim;
       layer_.v_offset = static_cast<std::ptrdiff_t>(element * k_dims * s.block_size);
-      layer_.head_bytes = element * (k_dims * s.block_size + s.v_dim() * v_tokens) +
-                          2U * (scales(s.k_dim) + scales(s.v_dim())) * s.block_size;
+      layer_.head_bytes = element * (k_dims * s.block_size + own_dim * v_tokens) +
+                          2U * (scales(s.k_dim) + scales(own_dim)) * s.block_size;
     }
     layer_.block_bytes = layer_.head_bytes * s.kv_heads;
     layer_.token_bytes = layer_.head_bytes / s.block_size;
@@ -74,6 +83,8 @@ class Case {
     v_.resize(static_cast<std::size_t>(s.length) * s.kv_heads * s.v_dim());
     for (std::vector<float>* values : {&k_, &v_})
       for (float& x : *values) x = bell(random);
+    for (std::size_t i = 0; i < v_.size() && s.values != Values::kOwn; ++i)
+      v_[i] = k_[i / s.v_dim() * s.k_dim + i % s.v_dim()];
     if (s.sinks != Shape::kNoSinks)
       for (int head = 0; head < num_heads(); ++head) sinks_.push_back(s.sinks + bell(random));
     q_.resize(static_cast<std::size_t>(s.rows) * num_heads() * s.k_dim);
@@ -248,6 +259,24 @@ const Shape kShapes[] = {
     {.heads_per_kv_head = 4, .k_dim = 192, .length = 300, .rows = 12, .value_dim = 128},
     {.kv_heads = 1, .heads_per_kv_head = 16, .k_dim = 576, .length = 270, .rows = 2, .value_dim = 512},
     {.block_size = 4, .k_dim = 33, .length = 40, .rows = 9, .value_dim = 71},
+    // Values that lie in keys.
+    {.kv_heads = 1,
+     .heads_per_kv_head = 16,
+     .k_dim = 576,
+     .length = 270,
+     .rows = 2,
+     .value_dim = 512,
+     .values = Values::kInKeys},
+    {.k_dim = 40, .length = 300, .rows = 9, .window = 100, .value_dim = 33, .values = Values::kInKeys},
+    {.block_size = 4, .heads_per_kv_head = 5, .k_dim = 36, .length = 50, .value_dim = 21, .values = Values::kInKeys},
+    {.block_size = 1, .kv_heads = 1, .k_dim = 7, .length = 21, .rows = 21, .values = Values::kInKeys},
+    {.block_size = 256,
+     .heads_per_kv_head = 20,
+     .k_dim = 80,
+     .length = 520,
+     .rows = 7,
+     .value_dim = 64,
+     .values = Values::kInKeys},
 };
 // Of these, those that differ in passes, masks, blocks and tiles.
 const Shape kFewShapes[] = {kShapes[0], kShapes[3], kShapes[6], kShapes[8], kShapes[12], kShapes[13]};
@@ -391,9 +420,36 @@ TEST_P(Attention, MemoryThatNobodyWroteReachesNoResult) {
     }
 }
 
+// Of whole segments, so that both have the same scales.
+TEST_P(Attention, ValuesInKeysHaveTheBitsOfValuesBesideThem) {
+  const Shape shapes[] = {
+      {.kv_heads = 1, .heads_per_kv_head = 16, .k_dim = 576, .length = 270, .rows = 2, .value_dim = 512},
+      {.heads_per_kv_head = 20, .k_dim = 80, .length = 530, .rows = 7, .value_dim = 64},
+      {.heads_per_kv_head = 5, .k_dim = 144, .length = 300, .rows = 9, .window = 100, .value_dim = 128},
+      {.block_size = 8, .kv_heads = 1, .k_dim = 66, .length = 41, .rows = 9, .sinks = 0.5F, .value_dim = 64},
+      {.block_size = 2, .heads_per_kv_head = 2, .k_dim = 96, .length = 270, .soft_cap = 4, .value_dim = 64},
+      {.block_size = 64, .heads_per_kv_head = 1, .k_dim = 128, .length = 290}};
+  for (Shape shape : shapes)
+    for (const int type : kAllTypes) {
+      shape.kv_type = type;
+      shape.values = Values::kOfKeys;
+      random.seed(11);
+      const std::vector<float> expected = Case(kernels(), shape, random).run(kMaxItemQueries);
+      shape.values = Values::kInKeys;
+      random.seed(11);
+      const Case in_keys(kernels(), shape, random);
+      for (const int count : {1, 3, 8, kMaxItemQueries})
+        ASSERT_EQ(in_keys.run(count), expected)
+            << "length " << shape.length << " type " << type << " queries " << count;
+      ASSERT_EQ(in_keys.run_in_turn(21), expected) << "length " << shape.length << " type " << type;
+      ASSERT_EQ(in_keys.run_tiles(13, 2), expected) << "length " << shape.length << " type " << type;
+    }
+}
+
 TEST_P(Attention, BitsDoNotDependOnTheOrderOfK) {
   for (const Shape& shape : kShapes)
     for (const int type : {kF16, kBF16, kF32, kI16}) {
+      if (shape.values == Values::kInKeys) continue;  // K lies by dimension there
       Shape by_dim = shape, by_token = shape;
       by_dim.kv_type = by_token.kv_type = type;
       by_token.k_order = KOrder::kTokenMajor;
@@ -431,17 +487,19 @@ TEST_P(PortableAttention, HasTheSameBitsOnEveryLevel) {
 }
 
 TEST_P(Attention, BitsDoNotDependOnTheBlockSize) {
-  for (const int type : kAllTypes) {
-    std::vector<float> first;
-    for (const int block_size : {16, 1, 2, 4, 8, 32, 64, 128, 256}) {
-      random.seed(7);  // the same K, V and queries
-      const Case c(kernels(), {.kv_type = type, .block_size = block_size, .length = 270, .rows = 7}, random);
-      const std::vector<float> got = c.run(kMaxTileQueries);
-      if (first.empty()) first = got;
-      ASSERT_EQ(std::memcmp(first.data(), got.data(), got.size() * sizeof(float)), 0)
-          << "block size " << block_size << " type " << type;
+  for (const Values values : {Values::kOwn, Values::kInKeys})
+    for (const int type : kAllTypes) {
+      std::vector<float> first;
+      for (const int block_size : {16, 1, 2, 4, 8, 32, 64, 128, 256}) {
+        random.seed(7);  // the same K, V and queries
+        const Case c(kernels(), {.kv_type = type, .block_size = block_size, .length = 270, .rows = 7, .values = values},
+                     random);
+        const std::vector<float> got = c.run(kMaxTileQueries);
+        if (first.empty()) first = got;
+        ASSERT_EQ(std::memcmp(first.data(), got.data(), got.size() * sizeof(float)), 0)
+            << "block size " << block_size << " type " << type;
+      }
     }
-  }
 }
 
 }  // namespace

@@ -63,9 +63,11 @@ TEST(StateLayout, TwoHaveOneNameOnlyWhereTheirBlocksHoldTheSame) {
   add(KvType::kF16, 16, {.num_kv_heads = 2, .k_dim = 16, .v_dim = 16}, 0);
   add(KvType::kF16, 16, {.num_kv_heads = 1, .k_dim = 8, .v_dim = 8}, 0);
   add(KvType::kF16, 16, {.num_kv_heads = 2, .k_dim = 8, .v_dim = 8, .window = 4}, 0);
+  add(KvType::kF16, 16, {.num_kv_heads = 2, .k_dim = 8, .v_dim = 8, .v_in_k = true}, 0);
+  add(KvType::kF16, 16, {.num_kv_heads = 2, .k_dim = 16, .v_dim = 8, .v_in_k = true}, 0);  // as many bytes
   add(KvType::kF16, 16, shape, 64);
   add(KvType::kF16, 16, shape, 128);
-  EXPECT_EQ(names.size(), 8U);
+  EXPECT_EQ(names.size(), 10U);
 }
 
 TEST(StateLayout, ALayerThatBorrowsHasItsLendersPlace) {
@@ -158,8 +160,45 @@ TEST(StateLayout, KeysAndValuesMayDifferInWidth) {
       error(KvLayout::kPaged, {shape, KvLayerShape{2, 72, 6, 0, 0}}),
       HasSubstr("layer 1 has 2 KV heads of 72 dimensions with values of 6, layer 0, from which it borrows, 2 of "
                 "72 with values of 5"));
+  EXPECT_THAT(
+      error(KvLayout::kContiguous, {shape}),
+      HasSubstr("layer 0 has heads of 72 dimensions with values of 5, expected keys and values of equal width"));
+}
+
+TEST(StateLayout, ValuesInKeysTakeNoMemory) {
+  const KvLayerShape shape{.num_kv_heads = 1, .k_dim = 576, .v_dim = 512, .v_in_k = true};
+  const auto bytes = [&](KvType type) {
+    return StateLayout::create(type, KvLayout::kPaged, 16, std::array{std::optional(shape)}).value().bytes_per_token();
+  };
+  EXPECT_EQ(bytes(KvType::kF32), 576U * 4);
+  EXPECT_EQ(bytes(KvType::kF16), 576U * 2);
+  EXPECT_EQ(bytes(KvType::kI16), (576U + 9) * 2);
+  EXPECT_EQ(bytes(KvType::kQ8_0), 576U + 18 * 2);
+  KvLayerShape beside = shape;
+  beside.v_in_k = false;
+  EXPECT_EQ(layout_of({shape, beside, shape}).value().num_groups(), 2);
+}
+
+TEST(StateLayout, ValuesInKeysThatDoNotFitAreRefused) {
+  const KvLayerShape shape{.num_kv_heads = 1, .k_dim = 8, .v_dim = 8, .v_in_k = true};
+  const auto error = [](KvLayout layout, const std::vector<std::optional<KvLayerShape>>& layers) {
+    const Result<StateLayout> made = layout_of(layers, layout);
+    return made ? "no error" : made.error().message;
+  };
+  KvLayerShape borrowing = shape;
+  borrowing.borrows_from = 0;
+  EXPECT_EQ(error(KvLayout::kPaged, {shape, borrowing}), "no error");
+  borrowing.v_in_k = false;
+  EXPECT_THAT(error(KvLayout::kPaged, {shape, borrowing}),
+              HasSubstr("layer 1 has 1 KV heads of 8 dimensions, layer 0, from which it borrows, 1 of 8 whose first 8 "
+                        "are values"));
+  KvLayerShape wide = shape;
+  wide.v_dim = 9;
+  EXPECT_THAT(error(KvLayout::kPaged, {wide}),
+              HasSubstr("layer 0 has values of 9 dimensions in keys, expected at most the 8 of a key"));
   EXPECT_THAT(error(KvLayout::kContiguous, {shape}),
-              HasSubstr("layer 0 has heads of 72 dimensions with values of 5, expected equal ones"));
+              HasSubstr("layer 0 has heads of 8 dimensions whose first 8 are values, expected keys and values of equal "
+                        "width, each with memory of its own"));
 }
 
 }  // namespace

@@ -100,6 +100,8 @@ TEST(PagedKvLayers, OptionsOfLayersAreChecked) {
   EXPECT_THAT(message([](auto& layers) { layers[4].k_dim = 577; }), HasSubstr("layer 4: head_dim is 577"));
   EXPECT_THAT(message([](auto& layers) { layers[4].v_dim = 4; }),
               HasSubstr("layer 4: v_dim is 4, expected 5 as k_dim"));
+  EXPECT_THAT(message([](auto& layers) { layers[4].v_in_k = true; }),
+              HasSubstr("layer 4: values lie in keys, expected values of their own"));
   EXPECT_THAT(message([](auto& layers) { layers[3].borrows_from = 3; }), HasSubstr("layer 3 borrows from layer 3"));
   EXPECT_THAT(message([](auto& layers) { layers[3].window = 9; }), HasSubstr("layer 3 looks back 9 tokens"));
 }

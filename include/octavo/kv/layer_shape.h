@@ -13,6 +13,7 @@ struct KvLayerShape {
   std::optional<int> borrows_from = {};  // the earlier layer, with equal heads and no narrower window, whose keys and
                                          // values this layer reads; none: it has its own
   bool is_chunked = false;               // positions lie in chunks of `window`, and a token sees those of its own
+  bool v_in_k = false;                   // a head's value is the first v_dim numbers of its key, and takes no memory
 };
 
 }  // namespace octavo

@@ -6,7 +6,7 @@
 // tile that a query does not see is no part of its result.
 #pragma once
 
-#include "kernels/generic/attention_tile_copy.inl"
+#include "kernels/generic/attention_key_values.inl"
 
 namespace octavo {
 namespace {
@@ -179,23 +179,21 @@ inline bool view_tile(const AttentionItem& item, const AttentionQuery* queries, 
   return lowest < highest;
 }
 
-/// A tile's positions and the place of its K and V: in the cache, or in a copy whose positions count from the tile.
-struct TileSource {
-  KvLayer kv;
-  AttentionItem at;  // blocks, kv_head, and begin and end as positions of the source
-  int first = 0;     // subtracted from a position to give one of the source
-};
-
 /// The places of the results of some queries over one tile.
 struct TileParts {
   float* of[kMaxTileQueries];
 };
 
+/// The places of a tile's K and V, which are one where V does not lie in K.
+struct TileSources {
+  const TileSource &k, &v;
+};
+
 /// Computes the results of N queries over one tile, at part.of[i].
 template <KvElement E, int N>
-void attend_tile(const TileSource& from, const AttentionItem& item, const AttentionQuery* queries, int tile,
+void attend_tile(const TileSources& from, const AttentionItem& item, const AttentionQuery* queries, int tile,
                  Ahead& ahead, const TileParts& part) {
-  const int v_dim = from.kv.v_dim;
+  const int v_dim = from.v.kv.v_dim;
   float* parts[N];
   for (int i = 0; i < N; ++i) parts[i] = part.of[i];
   TileView<N> view;
@@ -203,17 +201,18 @@ void attend_tile(const TileSource& from, const AttentionItem& item, const Attent
     for (int i = 0; i < N; ++i) max_of(parts[i], v_dim) = kNoScore;
     return;
   }
-  view.shift(from.first);
+  view.shift(from.k.first);
   const float* q_of[N];
   for (int i = 0; i < N; ++i) q_of[i] = queries[i].q + (size_t)item.kv_head * (size_t)item.q_stride;
   const bool sums_of_16 = kLanes != kWideLanes && item.sums_of_16;
-  const Queries<E, N> q(q_of, from.kv.k_dim, sums_of_16);
+  const Queries<E, N> q(q_of, from.k.kv.k_dim, sums_of_16);
   Scores<N> scores;
   F32 top[N];
-  tile_scores<E, N>(from.kv, from.at, q, view, ahead, scores, top);
+  tile_scores<E, N>(from.k.kv, from.k.at, q, view, ahead, scores, top);
   if (item.terms.soft_cap != 0) cap_scores<E, N>(view, q, item.terms.soft_cap, scores, top);
   tile_weights<E, N>(view, q, top, ahead, scores, parts, v_dim, sums_of_16);
-  tile_values<E, N>(from.kv, from.at, view, scores, ahead, parts, sums_of_16);
+  view.shift(from.v.first - from.k.first);
+  tile_values<E, N>(from.v.kv, from.v.at, view, scores, ahead, parts, sums_of_16);
   ahead.fetch_rest();
 }
 
@@ -242,7 +241,7 @@ constexpr int passes_over_tile(int queries) {
 }
 
 template <KvElement E>
-inline void attend_queries(const TileSource& from, const AttentionItem& item, const AttentionQuery* queries, int count,
+inline void attend_queries(const TileSources& from, const AttentionItem& item, const AttentionQuery* queries, int count,
                            int tile, Ahead& ahead, const TileParts& part) {
   switch (count) {
     case 1: return attend_tile<E, 1>(from, item, queries, tile, ahead, part);
@@ -270,13 +269,19 @@ inline void attend_queries(const TileSource& from, const AttentionItem& item, co
 template <KvElement E>
 inline TileSource tile_source(const KvLayer& kv, const AttentionItem& item, int tile, int passes, float* floats) {
   if (!copy_pays<E>(kv, passes)) return {kv, item, 0};
-  TileSource source{copy_layer<E>(kv.k_dim, kv.v_dim, floats), item, tile};
+  const int v_dim = kv.v_in_k ? 0 : kv.v_dim;
+  const TileSource source{copy_layer<kCopyElement<E>>(kv.k_dim, v_dim, floats), item_of_copy(item, tile), tile};
   copy_tile<E>(kv, item, tile, source.kv);
-  source.at.blocks = kCopyBlockIds;
-  source.at.kv_head = 0;
-  source.at.begin = item.begin > tile ? item.begin - tile : 0;
-  source.at.end = item.end - tile < kTileTokens ? item.end - tile : kTileTokens;
   return source;
+}
+
+/// The source of V that lies in K, behind the room for a copy of K.
+template <KvElement E>
+inline TileSource value_source(const KvLayer& kv, const AttentionItem& item, int tile, const TileSource& keys,
+                               float* floats) {
+  floats += (size_t)kTileTokens * (size_t)kv.k_dim;
+  if (keys.at.blocks == kCopyBlockIds) return copied_values<kCopyElement<E>>(keys, item, kv.v_dim, tile, floats);
+  return copied_values<E>(keys, item, kv.v_dim, tile, floats);
 }
 
 /// Prefetches floats. Inlined for the same reason as prefetch().
@@ -309,7 +314,10 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
                                          ? AttentionAhead{{blocks_of_tile(item, tile + kTileTokens, kv.block_size)}, 1}
                                          : next;
     AheadBlocks blocks_ahead(kv, following);
-    const TileSource source = tile_source<E>(kv, item, tile, passes, copied);
+    const TileSource keys = tile_source<E>(kv, item, tile, passes, copied);
+    TileSource values;
+    if (kv.v_in_k) values = value_source<E>(kv, item, tile, keys, copied);
+    const TileSources from{keys, kv.v_in_k ? values : keys};
     for (int first = 0, count = 0; first < item.num_queries; first += count) {
       const int left = item.num_queries - first;
       count = queries_of_pass<E>(left);
@@ -331,10 +339,10 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
       if (item.partial == nullptr) prefetch_rows(queries + count, after, &AttentionQuery::q, q_head, kv.k_dim);
       if (item.partial == nullptr && tile + kTileTokens >= item.end)
         prefetch_rows(queries, count, &AttentionQuery::out, out_head, kv.v_dim);
-      if (source.at.blocks == kCopyBlockIds)
-        attend_queries<kCopyElement<E>>(source, item, queries, count, tile, ahead, part);
+      if (keys.at.blocks == kCopyBlockIds)
+        attend_queries<kCopyElement<E>>(from, item, queries, count, tile, ahead, part);
       else
-        attend_queries<E>(source, item, queries, count, tile, ahead, part);
+        attend_queries<E>(from, item, queries, count, tile, ahead, part);
       if (partial != nullptr) continue;
       for (int i = 0; i < count; ++i)
         if (float* into = state + (size_t)i * state_floats; into != part.of[i]) merge_into(into, part.of[i], kv.v_dim);

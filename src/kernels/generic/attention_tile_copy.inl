@@ -20,9 +20,10 @@ static_assert(kCopyBlocks == sizeof(kCopyBlockIds) / sizeof(int32_t) && kCopyBlo
 template <KvElement E>
 inline constexpr KvElement kCopyElement = kInPairs<E> ? E : KvElement::kF32;
 
+/// A copy of elements of type E in `floats`.
 template <KvElement E>
 inline KvLayer copy_layer(int k_dim, int v_dim, float* floats) {
-  const size_t k_dims = (size_t)k_dim, element = sizeof(typename Kv<kCopyElement<E>>::Element);
+  const size_t k_dims = (size_t)k_dim, element = sizeof(typename Kv<E>::Element);
   const size_t k_bytes = (size_t)kCopyBlock * (kInPairs<E> ? (k_dims + 1) / 2 * 2 : k_dims) * element;
   size_t v_bytes = (size_t)kCopyBlock * (size_t)v_dim * element;
   if constexpr (kInPairs<E>)
@@ -38,6 +39,24 @@ inline KvLayer copy_layer(int k_dim, int v_dim, float* floats) {
   copy.v_dim = copy.token_stride = v_dim;
   return copy;
 }
+
+/// The part of an item that lies in the tile at `tile`, as an item over a copy of the tile.
+inline AttentionItem item_of_copy(const AttentionItem& item, int tile) {
+  AttentionItem copied = item;
+  copied.blocks = kCopyBlockIds;
+  copied.kv_head = 0;
+  copied.begin = item.begin > tile ? item.begin - tile : 0;
+  copied.end = item.end - tile < kTileTokens ? item.end - tile : kTileTokens;
+  return copied;
+}
+
+/// A tile's positions and the place of its K and V, or of one of them: in the cache, or in a copy whose positions count
+/// from the tile.
+struct TileSource {
+  KvLayer kv;
+  AttentionItem at;  // blocks, kv_head, and begin and end as positions of the source
+  int first = 0;     // subtracted from a position to give one of the source
+};
 
 /// Copies K of the kLanes tokens from `position`, as [k_dim] vectors kCopyBlock apart. Tokens outside the item are 0.
 template <KvElement E>
@@ -61,7 +80,8 @@ inline void copy_k(const KvLayer& kv, const AttentionItem& item, int position, f
   for (int d = 0; d < kv.k_dim; ++d, k += stride, out += kCopyBlock) f32_store(out, Kv<E>::load(k));
 }
 
-/// Copies the positions that the item sees of the tile at `tile` into `copy`, whose positions count from the tile.
+/// Copies the positions that the item sees of the tile at `tile` into `copy`, whose positions count from the tile; of V
+/// that lies in K nothing.
 template <KvElement E>
   requires(!kInPairs<E>)
 __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem& item, int tile, const KvLayer& copy) {
@@ -72,7 +92,7 @@ __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem&
   };
   for (int p = begin / kLanes * kLanes; p < end; p += kLanes)
     copy_k<E>(kv, item, p, (float*)block_of(p).k + p % kCopyBlock);
-  for (int p = begin; p < end; ++p) {
+  for (int p = begin; p < end && !kv.v_in_k; ++p) {
     const auto* v = kv_head<E>(kv, item.blocks[p / kv.block_size], item.kv_head).v +
                     (size_t)(p % kv.block_size) * (size_t)kv.token_stride;
     float* out = (float*)block_of(p).v + (size_t)(p % kCopyBlock) * (size_t)kv.v_dim;

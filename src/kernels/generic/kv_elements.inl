@@ -101,7 +101,7 @@ inline KvHead<typename Kv<E>::Element> kv_head(const KvLayer& kv, int32_t block,
   const Element* v = (const Element*)(base + kv.v_offset);
   if constexpr (kInPairs<E>) {
     const size_t tokens = (size_t)kv.block_size;
-    const uint16_t* scales = (const uint16_t*)(v + (tokens + 1) / 2 * 2 * (size_t)kv.v_dim);
+    const uint16_t* scales = (const uint16_t*)(v + (tokens + 1) / 2 * 2 * (size_t)kv.token_stride);
     return {(const Element*)base, v, scales, scales + (size_t)segments_of<E>(kv.k_dim) * tokens};
   } else {
     return {(const Element*)base, v, nullptr, nullptr};
@@ -177,6 +177,7 @@ inline void write_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>
     ((uint16_t*)at.k_scale)[g * tokens + slot] = scale;
     place_k_pairs<E>(kv, at, slot, first, count, part);
   });
+  if (kv.v_in_k) return;
   quantize_head<E>(v, kv.v_dim, [&](size_t g, size_t first, size_t count, const Element* part, uint16_t scale) {
     ((uint16_t*)at.v_scale)[g * tokens + slot] = scale;
     place_v_pairs<E>(kv, at, slot, first, count, part);
@@ -202,7 +203,7 @@ inline void write_floats(const KvLayer& kv, const KvHead<typename Kv<E>::Element
   const bool by_token = kv.k_order == KOrder::kTokenMajor;
   Element* k_out = (Element*)at.k + (size_t)token * (by_token ? (size_t)kv.token_stride : 1);
   const size_t stride = by_token ? 1 : (size_t)kv.block_size;
-  Kv<E>::convert(v, kv.v_dim, (Element*)at.v + (size_t)token * (size_t)kv.token_stride);
+  if (!kv.v_in_k) Kv<E>::convert(v, kv.v_dim, (Element*)at.v + (size_t)token * (size_t)kv.token_stride);
   for (int d = 0; d < kv.k_dim; d += kPart) {
     const int count = kv.k_dim - d < kPart ? kv.k_dim - d : kPart;
     Element part[kPart];

@@ -57,6 +57,7 @@ TEST(Latent, HeadsOfDeepSeekShareOneKeyValueHead) {
   EXPECT_EQ(attention.kv_shape()->num_kv_heads, 1);
   EXPECT_EQ(attention.kv_shape()->k_dim, 40);
   EXPECT_EQ(attention.kv_shape()->v_dim, 32);
+  EXPECT_TRUE(attention.kv_shape()->v_in_k);
   EXPECT_EQ(attention.q_rows(), 4 * 20);
   EXPECT_EQ(attention.q_width(), 4 * 40);
   EXPECT_EQ(attention.attended_width(), 4 * 32);
