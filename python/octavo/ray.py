@@ -14,11 +14,13 @@ import json
 from typing import Any, AsyncIterator, Dict, List, Mapping, Optional, Tuple, Union
 
 from ray import serve
+from ray.exceptions import RayActorError
 from ray.serve.config import RequestRouterConfig
 from ray.serve.request_router import RequestRouter
 
 _PIECE = 512  # characters of a prompt that are sent to one replica together
 _MOST_PIECES = 256  # of one prompt
+_ATTEMPTS = 4  # of one request, at replicas that go before they answer
 # Headers of one connection, which end at it.
 _OF_A_HOP = {"connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
 
@@ -108,14 +110,29 @@ class Front:
     def __init__(self, replicas: Any) -> None:
         self._replicas = replicas.options(stream=True)
 
+    async def _answer(self, *asked: Any, names: List[str]) -> Tuple[Any, int, Dict[str, str]]:
+        """The pieces of an answer, and what comes before them. A replica that goes before it answers has another one take
+        its place. Raises RayActorError."""
+        for attempt in range(_ATTEMPTS):
+            pieces = self._replicas.forward.remote(*asked, names=names)
+            try:
+                return (pieces, *await pieces.__anext__())
+            except RayActorError:
+                if attempt + 1 == _ATTEMPTS:
+                    raise
+        raise AssertionError
+
     async def __call__(self, request: Any) -> Any:
-        from starlette.responses import StreamingResponse
+        from starlette.responses import JSONResponse, StreamingResponse
         body = await request.body()
         path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         headers = {name: value for name, value in request.headers.items() if name not in _OF_A_HOP}
-        pieces = self._replicas.forward.remote(request.method, path, headers, body,
-                                               names=beginnings(body, request.headers.get("x-session-id")))
-        status, told = await pieces.__anext__()
+        try:
+            pieces, status, told = await self._answer(request.method, path, headers, body,
+                                                      names=beginnings(body, request.headers.get("x-session-id")))
+        except RayActorError:
+            return JSONResponse({"error": {"message": "the replicas that had this request have gone", "param": None,
+                                           "type": "server_error", "code": "replica_lost"}}, 503)
 
         async def rest() -> AsyncIterator[bytes]:
             try:
@@ -128,14 +145,15 @@ class Front:
 
 
 def app(model: Any, replicas: Union[int, Tuple[int, int]] = 1, *, cpus: float = 4, waiting: int = 8, most_ahead: int = 8,
-        autoscaling: Optional[Mapping[str, Any]] = None, engine: Optional[Mapping[str, Any]] = None,
+        drain_timeout: float = 30, autoscaling: Optional[Mapping[str, Any]] = None, engine: Optional[Mapping[str, Any]] = None,
         **options: Any) -> Any:
     """An application for ray.serve.run(), which answers as `octavo serve` does.
 
     model: what octavo.LLM takes; a file must be there on every machine. replicas: how many, or the least and the most of
     them, between which Ray scales so that each has about `waiting` requests at a time that run or wait. cpus: those that
     Ray keeps for each, which has as many threads. most_ahead: a replica with so many requests more than another gets no
-    further one for what it has cached. autoscaling: further settings of Ray's, such as downscale_delay_s. engine: options
+    further one for what it has cached. drain_timeout: seconds that a replica which Ray ends has for the answers that it
+    has begun. autoscaling: further settings of Ray's, such as downscale_delay_s. engine: options
     of octavo.LLM. options: those of `octavo serve`, by their names with underscores. Raises ValueError.
     """
     least, most = (replicas, replicas) if isinstance(replicas, int) else replicas
@@ -148,7 +166,8 @@ def app(model: Any, replicas: Union[int, Tuple[int, int]] = 1, *, cpus: float = 
     router = RequestRouterConfig(request_router_class=PrefixRouter, request_router_kwargs={"most_ahead": most_ahead})
     # A replica takes what comes: it orders and bounds what waits by itself.
     many = serve.deployment(Replica, name="Replica").options(
-        ray_actor_options={"num_cpus": cpus}, max_ongoing_requests=1000, request_router_config=router, **settings)
+        ray_actor_options={"num_cpus": cpus}, max_ongoing_requests=1000, graceful_shutdown_timeout_s=drain_timeout,
+        request_router_config=router, **settings)
     made = many.bind(model, {"threads": max(1, int(cpus)), **(engine or {})}, options)
     return serve.deployment(Front, name="Front").options(ray_actor_options={"num_cpus": 0},
                                                          max_ongoing_requests=10_000).bind(made)
@@ -160,7 +179,7 @@ def build(args: Dict[str, str]) -> Any:
     if "replicas" in given:
         least, _, most = str(given["replicas"]).partition("-")
         given["replicas"] = (int(least), int(most)) if most else int(least)
-    for name, kind in (("cpus", float), ("waiting", int), ("most_ahead", int)):
+    for name, kind in (("cpus", float), ("waiting", int), ("most_ahead", int), ("drain_timeout", float)):
         if name in given:
             given[name] = kind(given[name])
     return app(given.pop("model", None), **given)
