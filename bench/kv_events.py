@@ -9,19 +9,17 @@ stored and removed. Counted are the engine's steps alone. Needs valgrind and pyz
 share of a step.
 """
 import argparse
-import http.client
-import json
 import pathlib
 import random
 import re
-import signal
 import socket
-import subprocess
 import tempfile
 import threading
 import time
 
 import zmq
+
+import served
 
 WORDS = "sea sun old new red sky day way man box car dog tea cup map key sun ice oil gas".split()
 
@@ -30,29 +28,6 @@ def free_port():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return taken.getsockname()[1]
-
-
-def post(port, path, body):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=3600)
-    connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    if answer.status != 200:
-        raise RuntimeError(f"{path}: status {answer.status}: {text}")
-    return json.loads(text)
-
-
-def wait_ready(port, process):
-    while process.poll() is None:
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            connection.request("GET", "/ready")
-            if connection.getresponse().status == 200:
-                return
-        except OSError:
-            pass
-        time.sleep(0.5)
-    raise RuntimeError("the server has ended")
 
 
 def read_events(port, is_over, told):
@@ -66,31 +41,38 @@ def read_events(port, is_over, told):
                 told.append(len(subscriber.recv_multipart()[2]))
 
 
+def count_of(server, prompt):
+    """Has a token made, and gives the number of the prompt's."""
+    status, answer = server.ask("/v1/completions", {"prompt": prompt, "max_tokens": 1, "temperature": 0}, timeout=3600)
+    if status != 200:
+        raise RuntimeError(f"status {status}: {answer}")
+    return answer["usage"]["prompt_tokens"]
+
+
 def counted(args, tells):
     """(instructions of all steps, tokens of the prompts, bytes that were told)"""
-    port, events, is_over, told = free_port(), free_port(), threading.Event(), []
+    events, is_over, told = free_port(), threading.Event(), []
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder, "counts")
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--collect-atstart=no",
-                   "--toggle-collect=octavo::Step::run*", args.octavo, "serve", "-m", args.model, "--port", str(port),
-                   "--threads", "1", "--isa", "avx2", "--itl-target-ms", "0", "--kv-memory", args.kv_memory]
-        command += ["--kv-events", str(events), "--kv-events-topic", ""] if tells else []
+        under = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--collect-atstart=no",
+                 "--toggle-collect=octavo::Step::run*"]
+        settings = ["-m", args.model, "--threads", "1", "--isa", "avx2", "--itl-target-ms", "0", "--kv-memory",
+                    args.kv_memory]
+        settings += ["--kv-events", str(events), "--kv-events-topic", ""] if tells else []
         reader = threading.Thread(target=read_events, args=(events, is_over, told))
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        with served.Server(args.octavo, *settings, under=under, start_s=600) as server:
+            reader.start()
             try:
-                wait_ready(port, process)
-                reader.start()
                 draw, num_tokens = random.Random(1), 0
                 for _ in range(args.prompts):
                     prompt = " ".join(draw.choices(WORDS, k=args.words))
-                    num_tokens += post(port, "/v1/completions", {"prompt": prompt, "max_tokens": 1, "temperature": 0})[
-                        "usage"]["prompt_tokens"]
+                    num_tokens += count_of(server, prompt)
                 time.sleep(2)
             finally:
                 is_over.set()
-                process.send_signal(signal.SIGTERM)
-            process.wait()
-        reader.join()
+                reader.join()
+            server.terminate()
+            server.process.wait()
         total = re.search(r"^(?:totals|summary): (\d+)", out.read_text(encoding="utf-8", errors="replace"), re.M)
         return int(total.group(1)), num_tokens, sum(told)
 

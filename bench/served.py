@@ -1,4 +1,4 @@
-"""A server of this machine that a bench starts, looks at and ends: for attacks.py and sigterm.py."""
+"""A server of this machine that a bench starts, looks at and ends."""
 import contextlib
 import json
 import os
@@ -22,16 +22,19 @@ def post_bytes(path, body):
 
 
 class Server:
-    """`octavo serve` with these arguments on a free port of 127.0.0.1; a context manager, which kills it at the end."""
+    """`octavo serve` with these arguments on a free port of 127.0.0.1; a context manager, which kills it at the end.
 
-    def __init__(self, program, *args, env=None, wait_ready=True):
+    `under`: a program with its arguments that runs it, such as valgrind. `start_s`: the most time until it is ready.
+    """
+
+    def __init__(self, program, *args, env=None, wait_ready=True, under=(), start_s=START_S):
         self.log = tempfile.TemporaryFile("w+")
-        command = [str(program), "serve", "--port", "0", *map(str, args)]
+        command = [*under, str(program), "serve", "--port", "0", *map(str, args)]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self.log,
                                         env={**os.environ, **(env or {})})
         self.port = None
         if wait_ready:
-            self.wait_for(r"ready at \S+")
+            self.wait_for(r"ready at \S+", start_s)
             self.port = self.find_port()
 
     def __enter__(self):

@@ -317,12 +317,6 @@ constinit const Api kApis[] = {
 
 std::span<const Api> all_apis() { return kApis; }
 
-const Api& api_named(std::string_view name) {
-  const auto* const found = std::ranges::find(kApis, name, &Api::name);
-  OCTAVO_CHECK(found != std::end(kApis), "no API has the name {}", name);
-  return *found;
-}
-
 WriteError error_form(std::span<const Api> apis, std::string_view path) {
   const auto has = [path](const Api& api) {
     return (!api.root.empty() && path.starts_with(api.root)) || std::ranges::find(api.paths, path) != api.paths.end();

@@ -88,8 +88,6 @@ struct Api {
 
 /// The rows of the table.
 std::span<const Api> all_apis();
-/// The row of this name, which there must be.
-const Api& api_named(std::string_view name);
 /// The function that writes the errors of a path; that of OpenAI's API for paths of no API.
 WriteError error_form(std::span<const Api> apis, std::string_view path);
 

@@ -397,7 +397,7 @@ void AttentionPlan::walk_tasks(int round, int worker, const KvLayer& kv, Attenti
   take();
   while (!queue.empty()) {
     const AttentionStretch at = queue.pop();
-    const std::size_t bytes = far ? bytes_meanwhile(at.first, kv) : 0;  // the same for each of its heads
+    const std::size_t bytes = far ? bytes_meanwhile(at.first, kv) : 0;  // for each of its heads
     for (int i = 0; i < at.num_heads; ++i) {
       while (queue.wants_more(bytes) && take());
       AttentionItem item = at.item(i);

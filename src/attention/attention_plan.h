@@ -111,7 +111,7 @@ class AttentionPlan {
 
   // The tiles of the sequences that are cut by them, in rounds as large as the scratch.
   struct Rounds {
-    int first_tile = 0, end_tile = 0;  // those of all sequences
+    int first_tile = 0, end_tile = 0;  // the tiles of all sequences
     int tiles_per_round = 1, count = 0;
 
     int first_tile_of(int round) const { return first_tile + round * tiles_per_round; }

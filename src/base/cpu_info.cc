@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/cgroup.h"
+#include "base/joined.h"
 #include "base/system_file.h"
 #include "base/to_size.h"
 
@@ -26,11 +27,7 @@ bool contains(const std::vector<IsaLevel>& levels, IsaLevel level) {
   return std::find(levels.begin(), levels.end(), level) != levels.end();
 }
 
-std::string names_of(const std::vector<IsaLevel>& levels) {
-  std::string names;
-  for (const IsaLevel level : levels) names += (names.empty() ? "" : ", ") + std::string(isa_name(level));
-  return names;
-}
+std::string names_of(const std::vector<IsaLevel>& levels) { return joined(levels, isa_name); }
 
 /// The CPUs of the affinity mask; at least one.
 std::vector<int> affinity_cpus() {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/ascii.h"
 #include "base/displayable.h"
 #include "base/utf8.h"
 
@@ -51,8 +52,7 @@ std::string printable(std::string_view text) {
 
 std::string lower_case(std::string_view text) {
   std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (char& c : out) c = lower(c);
   return out;
 }
 

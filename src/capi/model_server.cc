@@ -21,7 +21,7 @@ server::ModelEntry entry_of(const std::shared_ptr<LoadedModel>& model, std::vect
     return std::make_unique<SharedEngine>(model);
   };
   entry.is_loaded_at_start = true;
-  entry.takes_any_name = names.empty() || std::erase(names, "*") > 0;
+  entry.takes_any_name = names.empty() || server::take_any_name(names);
   entry.names = std::move(names);
   entry.set_sampling = [sampling = model->served().sampling_defaults](SamplingParams& params) { params = sampling; };
   return entry;

@@ -384,7 +384,7 @@ class Shaper {
   bool follows_call_ = false;         // whether the last turn that is no system message calls, or is a result
   std::string* reasoning_ = nullptr;  // in written_: the last turn's, joined from several messages
   std::unordered_map<std::string_view, std::string_view> names_of_calls_;  // names by ids of calls
-  std::vector<ShapedMessage> late_systems_;                   // those after calls, whose results may follow
+  std::vector<ShapedMessage> late_systems_;                   // system messages after calls, whose results may follow
   std::vector<SeparateCall> separate_;                        // the last message's calls, not written yet
   std::unordered_map<std::string_view, std::size_t> places_;  // the indexes in separate_ by ids of calls
   std::size_t last_place_ = 0;                                // the index of the last one with a picture

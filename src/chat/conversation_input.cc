@@ -2,6 +2,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "chat/conversation.h"
 #include "chat/input_value.h"
@@ -34,14 +35,12 @@ Origin origin_of_turn(const ShapedMessage& turn) {
   return turn.role == "user" ? Origin::kUser : Origin::kTool;
 }
 
-bool is_ascii_alnum(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-
 /// The last nine letters and digits of an id, with zeros before them where there are fewer: vLLM's rule.
 std::string short_id(std::string_view id) {
   std::string kept(kShortIdBytes, '0');
   std::size_t at = kept.size();
   for (auto c = id.rbegin(); c != id.rend() && at > 0; ++c)
-    if (is_ascii_alnum(*c)) kept[--at] = *c;
+    if (is_letter_or_digit(*c)) kept[--at] = *c;
   return kept;
 }
 

@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "json/json_text.h"
 
@@ -61,8 +62,8 @@ Result<Value> input_value(TemplateInput& input, const TemplateValue& value, Orig
 TemplateDict arguments_dict(const TemplateValue& arguments, std::size_t& values_left) {
   if (const auto* dict = std::get_if<TemplateDict>(&arguments)) return *dict;
   const auto* given = std::get_if<std::string>(&arguments);
-  const bool is_nothing = given == nullptr ? std::holds_alternative<std::monostate>(arguments)
-                                           : given->find_first_not_of(" \t\r\n") == std::string::npos;
+  const bool is_nothing =
+      given == nullptr ? std::holds_alternative<std::monostate>(arguments) : trimmed(*given).empty();
   if (is_nothing) return {};
   const std::string text = given == nullptr ? write_json(arguments) : *given;
   std::size_t left = values_left;

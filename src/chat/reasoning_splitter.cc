@@ -1,5 +1,6 @@
 #include "chat/reasoning_splitter.h"
 
+#include "base/ascii.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
 
@@ -7,8 +8,6 @@ namespace octavo {
 namespace {
 
 constexpr std::size_t kPieceBytes = 1024;  // longer pieces are rare; the first one makes room for the next
-
-bool is_space(MarkSymbol symbol) { return symbol == ' ' || symbol == '\n' || symbol == '\t' || symbol == '\r'; }
 
 }  // namespace
 
@@ -109,7 +108,7 @@ void ReasoningSplitter::push(MarkSymbol symbol) {
 void ReasoningSplitter::complete(const Mark& mark) {
   const std::size_t before = held_.size() - mark.symbols.size();
   const bool is_space_before =
-      std::all_of(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(before), is_space);
+      std::all_of(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(before), is_white_space);
   if (is_space_before && holds_space()) {
     for (std::size_t i = 0; i < before; ++i) drop(held_[i]);
   } else {
@@ -148,7 +147,7 @@ void ReasoningSplitter::settle() {
     const std::size_t of_mark = std::ranges::max(num_matched_);
     std::size_t kept = of_mark;
     while (holds_space() && kept < held_.size() && kept - of_mark < kMaxHeldSpace &&
-           is_space(held_[held_.size() - kept - 1]))
+           is_white_space(held_[held_.size() - kept - 1]))
       ++kept;
     if (kept == held_.size()) return;
     release(held_.size() - kept);
@@ -164,7 +163,7 @@ void ReasoningSplitter::release(std::size_t count) {
 }
 
 void ReasoningSplitter::show(MarkSymbol symbol) {
-  if (is_space(symbol) && drops_space()) return drop(symbol);
+  if (is_white_space(symbol) && drops_space()) return drop(symbol);
   const bool is_reasoning = is_inside_ && !options_.is_left_in;
   std::string& text = is_reasoning ? reasoning_ : text_;
   const std::size_t before = bytes_.size();
@@ -185,7 +184,7 @@ void ReasoningSplitter::show(MarkSymbol symbol) {
     if (!is_reasoning) bytes_ += token.text;
   }
   other_bytes_ += num_bytes - (bytes_.size() - before);
-  if (!is_space(symbol)) (is_inside_ ? has_reasoning_ : has_content_) = true;
+  if (!is_white_space(symbol)) (is_inside_ ? has_reasoning_ : has_content_) = true;
 }
 
 void ReasoningSplitter::drop(MarkSymbol symbol) {

@@ -204,7 +204,7 @@ class Probe {
     return renders({user, calling()}, {kTool, kArgument}) || renders({user, calling(), result()}, {kTool, kArgument});
   }
 
-  /// Finds the first way of passing a call that the template shows.
+  /// Tries ways of passing a call in turn, up to the first one that the template shows.
   void probe_calls() {
     using Arguments = Caps::Arguments;
     using Empty = Caps::Empty;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/ascii.h"
 #include "base/error.h"
 #include "chat/input_value.h"
 #include "json/json_text.h"
@@ -74,7 +75,7 @@ class CallWriter {
   void write_arguments(const ToolCall& call) {
     const auto* text = std::get_if<std::string>(&call.arguments);
     if (text != nullptr && has_json_arguments(format_)) {
-      add(is_blank(*text) ? "{}" : std::string_view(*text), Origin::kModel);
+      add(trimmed(*text).empty() ? "{}" : std::string_view(*text), Origin::kModel);
     } else {
       write_value(object_of(call));
     }
@@ -97,8 +98,6 @@ class CallWriter {
       expand(rest, places);
     }
   }
-
-  static bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
   static TemplateDict object_of(const ToolCall& call) {
     std::size_t values_left = kMaxInputValues;

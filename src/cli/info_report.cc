@@ -141,7 +141,7 @@ MemoryHere fit_memory(const ModelConfig& config, const MemoryNeed& need, std::ui
   return here;
 }
 
-/// None where no card is there and none must be.
+/// What has room on the card; none: the processor is to compute, or may, as there is no card.
 Result<std::optional<gpu::CardFit>> fit_card(const InfoReport& report, const WeightList& weights,
                                              const InfoOptions& options) {
   if (options.device == Device::kCpu) return std::nullopt;

@@ -85,8 +85,8 @@ struct ContextFit {
 /// The memory of the machine, or of the container, that is free now, and the context that fits it.
 struct MemoryHere {
   std::uint64_t available_bytes = 0;
-  std::uint64_t kv_bytes = 0;  // that the KV cache gets unless told: half of what weights and scratch memory leave
-  int context = 0;             // the largest that fits that, with the type of KV cache asked for
+  std::uint64_t kv_bytes = 0;         // the KV cache's unless told: half of what weights and scratch memory leave
+  int context = 0;                    // the largest that fits that, with the type of KV cache asked for
   std::vector<ContextFit> fits = {};  // of every type
 };
 

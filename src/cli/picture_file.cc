@@ -9,13 +9,14 @@
 #include <system_error>
 #include <utility>
 
+#include "base/ascii.h"
+#include "base/text.h"
 #include "base/to_size.h"
 
 namespace octavo::cli {
 namespace {
 
 constexpr std::string_view kEndings[] = {".jpg", ".jpeg", ".png", ".webp", ".gif"};
-constexpr std::string_view kBlanks = " \t\r\n";
 
 /// The text without quotes around it or, where it has none, without backslashes before characters.
 std::string unquoted(std::string_view text) {
@@ -66,12 +67,8 @@ ChatMessage user_message(const std::string& text, std::span<const PictureInput> 
 }
 
 std::optional<std::string> dropped_picture(std::string_view line) {
-  line = line.substr(std::min(line.find_first_not_of(kBlanks), line.size()));
-  line = line.substr(0, line.find_last_not_of(kBlanks) + 1);
-  std::string path = unquoted(line);
-  std::string name = path;
-  std::ranges::transform(name, name.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::string path = unquoted(trimmed(line));
+  const std::string name = lower_case(path);
   if (std::ranges::none_of(kEndings, [&name](std::string_view ending) { return name.ends_with(ending); }))
     return std::nullopt;
   std::error_code ignored;

@@ -2,12 +2,11 @@
 
 #include <ostream>
 
+#include "base/ascii.h"
 #include "cli/options/options.h"
 
 namespace octavo::cli {
 namespace {
-
-bool is_blank(const std::string& text) { return text.find_first_not_of(" \t\r\n") == std::string::npos; }
 
 // A text file ends with a newline that is not part of the text; further ones are.
 std::string without_last_newline(std::string text) {
@@ -34,7 +33,7 @@ Result<std::string> read_piped(Context& context) {
 std::string join_parts(const std::vector<std::string>& parts) {
   std::string out;
   for (const std::string& part : parts) {
-    if (is_blank(part)) continue;
+    if (trimmed(part).empty()) continue;
     if (!out.empty()) {
       out.erase(out.find_last_not_of("\r\n") + 1);
       out += "\n\n";

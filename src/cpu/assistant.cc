@@ -78,10 +78,7 @@ void Assistant::embed(const Batch& rows, const Batch& ahead) {
   rows_.begin(standing_);
   attention_.plan(rows_);
   context_.enter(StepPart::kMixerInput);
-  const WeightMatrix& projection = weights_.assistant.pre_projection;
-  stream_.quantize_rows(projection.forms(), pairs_.data(), 2 * model_width_, count);
-  const Product product{&projection, stream_.x(0)};
-  context_.multiply({&product, 1}, stream_.quantized(pairs_.data(), 2 * model_width_), count);
+  stream_.multiply(weights_.assistant.pre_projection, pairs_.data(), count, stream_.x(0));
   context_.enter(StepPart::kRows);
   context_.for_rows(count, [&](std::int64_t row, int) { stream_.norm_row(mixer_norm(0), row, row, count); });
 }
@@ -107,9 +104,8 @@ void Assistant::layer(int index) {
 /// Chooses words by the normed rows, which are projected back for the next guesses.
 void Assistant::finish() {
   const int count = rows_.count();
-  const Product product{&weights_.assistant.post_projection, behind_.data()};
   context_.enter(StepPart::kMixerOutput);
-  context_.multiply({&product, 1}, stream_.input(), count);
+  context_.multiply(weights_.assistant.post_projection, stream_.input(), count, behind_.data());
   for (int row = 0; row < count; ++row)
     std::copy_n(behind_.data() + std::int64_t{row} * model_width_, model_width_, hidden_of(row));
   rounds_.choose(context_, stream_.input(), logits_.data());

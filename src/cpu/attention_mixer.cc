@@ -137,15 +137,9 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
   const float* result = attended_.data();
   if (layer.spec->latent) result = multiply_values(layer, count);
   context_.enter(StepPart::kRows);
-  const std::int64_t width = layer.spec->result_width();
   if (layer.spec->gated_output || layer.spec->output_gate)
     context_.for_rows_apart(count, [&](std::int64_t row, int) { gate_attended(*layer.spec, row); });
-  stream_.quantize_rows(w.o.forms(), result, width, count);
-  const Product output{&w.o, stream_.h()};
-  context_.enter(StepPart::kMixerOutput);
-  context_.multiply({&output, 1}, stream_.quantized(result, width), count);
-  context_.enter(StepPart::kRows);
-  stream_.finish_rows(epilogue, count, [&](std::int64_t row) {
+  stream_.finish_mixer(w.o, result, count, epilogue, [&](std::int64_t row) {
     if (w.o_bias != nullptr) context_.kernels.add(stream_.h() + row * config_.width, w.o_bias, config_.width);
   });
 }
@@ -178,9 +172,8 @@ void AttentionMixer::make_latent_q(const Layer& layer, const StepRows& rows) {
       context_.kernels.rms_norm(low, w.latent.q_norm, rank, config_.norm_epsilon, low);
     });
     stream_.quantize_rows(w.q.forms(), q_low_.data(), rank, count);
-    const Product q{&w.q, q_plain_.data()};
     context_.enter(StepPart::kMixerInput);
-    context_.multiply({&q, 1}, stream_.quantized(q_low_.data(), rank), count);
+    context_.multiply(w.q, stream_.quantized(q_low_.data(), rank), count, q_plain_.data());
     context_.enter(StepPart::kPositions);
   }
   const std::int64_t width = spec.q_width(), plain_width = spec.q_rows();

@@ -65,9 +65,9 @@ class AttentionMixer {
   /// The results of latent attention's heads, [rows, result_width].
   const float* multiply_values(const Layer& layer, int rows);
   void finish_q(const Layer& layer, const StepRows& rows, std::int64_t row);
-  /// The result of attention as the output matrix reads it.
+  /// Multiplies a row of attention's result by its gate.
   void gate_attended(const AttentionSpec& spec, std::int64_t row);
-  /// The same of a gate with a matrix of its own.
+  /// Multiplies it by a gate that has a matrix of its own.
   void apply_gate(const AttentionSpec& spec, std::int64_t row);
   float gate_value(const OutputGate& gate, float product) const;
   void write_kv(const Layer& layer, const StepRows& rows, std::int64_t row);

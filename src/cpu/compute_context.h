@@ -61,6 +61,11 @@ struct ComputeContext {
   void multiply(std::span<const Product> products, const ActivationRows& x, int rows) {
     octavo::multiply(products, x, rows, kernels, scratch, pool);
   }
+  /// y = w x for all rows; y: [rows, w.rows].
+  void multiply(const WeightMatrix& w, const ActivationRows& x, int rows, float* y) {
+    const Product product{&w, y};
+    multiply({&product, 1}, x, rows);
+  }
 
  private:
   template <class Body>

@@ -55,9 +55,9 @@ class CpuStage final : public Stage, public BlockMemory, private LayerWalk {
   void forward_head(StepRows& rows);
   void write_head_state(const StepRows& rows) { attention_.write_state(head_, rows); }
 
-  /// Parts of a layer for rows of a joint pass, which are in the stream: its keys and values, into the cache; and,
-  /// once those of all rows are there that these see, the rest. The layers have no recurrent state. `findings()` are
-  /// those of these rows.
+  /// Two parts of a layer, for rows of a joint pass that are in the stream. The first one writes their keys and values
+  /// into the cache. The second one computes the rest, once the cache has all that these rows see. No layer may have a
+  /// recurrent state. findings() tells of these rows alone.
   void write_joint_keys(StepRows& rows, int layer);
   void finish_joint_layer(StepRows& rows, int layer);
 

@@ -53,8 +53,7 @@ void DeltaMixer::write_state(int index, const StepRows& rows) {
 }
 
 void DeltaMixer::run(int index, const StepRows& rows, bool state_written, const Epilogue& epilogue) {
-  const DeltaLayer& layer = layers_[to_size(index)];
-  const DeltaWeights& w = *layer.weights;
+  const DeltaWeights& w = *layers_[to_size(index)].weights;
   const int count = rows.count();
   const std::array<Product, 4> products = {
       {{&w.gate, gated_.data()}, {&w.qkv, inputs()}, {&w.decay, decay_.data()}, {&w.beta, beta_.data()}}};
@@ -64,12 +63,7 @@ void DeltaMixer::run(int index, const StepRows& rows, bool state_written, const 
   if (!state_written) advance(index);
   context_.enter(StepPart::kRows);
   context_.for_rows_apart(count, [&](std::int64_t row, int) { gate_result(index, rows.batch_row(row), row); });
-  stream_.quantize_rows(w.output.forms(), gated_.data(), layer.spec->value_width(), count);
-  const Product output{&w.output, stream_.h()};
-  context_.enter(StepPart::kMixerOutput);
-  context_.multiply({&output, 1}, stream_.quantized(gated_.data(), layer.spec->value_width()), count);
-  context_.enter(StepPart::kRows);
-  stream_.finish_rows(epilogue, count, [](std::int64_t) {});
+  stream_.finish_mixer(w.output, gated_.data(), count, epilogue, [](std::int64_t) {});
 }
 
 /// The norms of the heads of Q and K.

@@ -40,9 +40,8 @@ void DenseFfn::compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int r
                   .xielu = spec.activation == Activation::kXielu ? &spec.xielu : nullptr,
                   .limit = spec.limit},
                  stream_.input(), rows, kernels, context_.scratch, gated_scratch_.span(), context_.pool);
-  const Product down{&w.down, out};
   context_.enter(StepPart::kDown);
-  context_.multiply({&down, 1}, gated_quantized_.view(gated_.data(), spec.width), rows);
+  context_.multiply(w.down, gated_quantized_.view(gated_.data(), spec.width), rows, out);
 }
 
 }  // namespace octavo

@@ -49,11 +49,7 @@ void DraftHead::embed_row(const Batch& batch, std::int64_t row, const float* hid
   }
 }
 
-void DraftHead::project(int rows, float* y) {
-  stream_.quantize_rows(weights_.projection.forms(), pairs_.data(), 2 * width_, rows);
-  const Product product{&weights_.projection, y};
-  context_.multiply({&product, 1}, stream_.quantized(pairs_.data(), 2 * width_), rows);
-}
+void DraftHead::project(int rows, float* y) { stream_.multiply(weights_.projection, pairs_.data(), rows, y); }
 
 void DraftHead::follow(const StepRows& rows, CpuStage& stage) {
   const Batch& batch = rows.batch();

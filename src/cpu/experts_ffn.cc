@@ -123,9 +123,8 @@ void ExpertsFfn::multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnW
 void ExpertsFfn::multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows) {
   if (w.has_shared()) shared_.compute(shared_spec(spec), w.shared, rows, shared_results_.data());
   norm_rows({.weight = w.router_norm, .forms = w.router.forms()}, rows);
-  const Product scores{&w.router, scores_.data()};
   context_.enter(StepPart::kRouting);
-  context_.multiply({&scores, 1}, stream_.input(), rows);
+  context_.multiply(w.router, stream_.input(), rows, scores_.data());
   norm_rows({.weight = w.experts_norm, .forms = w.gate.first.forms() | w.up.first.forms()}, rows);
 }
 
@@ -262,9 +261,9 @@ void ExpertsFfn::combine(const Pass& pass, int rows, const Epilogue& epilogue) {
     add_results(pass, row, sum);
     if (forms.any()) latents_quantized_.out(forms).write_row(sum, row, choices_.num_rows(), row_width_);
   });
-  const Product up{&pass.w.latent_up, stream_.h() + std::int64_t{pass.first} * width_};
   context_.enter(StepPart::kDown);
-  context_.multiply({&up, 1}, latents_quantized_.view(sums, row_width_), choices_.num_rows());
+  context_.multiply(pass.w.latent_up, latents_quantized_.view(sums, row_width_), choices_.num_rows(),
+                    stream_.h() + std::int64_t{pass.first} * width_);
   for_rows([&](std::int64_t row) { finish_row(pass, row, rows, epilogue); });
 }
 

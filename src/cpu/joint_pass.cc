@@ -22,7 +22,7 @@ std::uint64_t work_of(const ExpertsFfnSpec& spec, int width) {
   return (spec.is_gated ? 3 : 2) * products_of(widths, width) + products_of(spec.num_experts, width);
 }
 
-/// The tables of the whole, for some rows.
+/// Gives `rows` some of the rows of `all`, without the tables of blocks, which both share.
 void take_rows(const Batch& all, int first, int count, Batch& rows) {
   const auto begin = static_cast<std::ptrdiff_t>(first), end = begin + count;
   rows.tokens.assign(all.tokens.begin() + begin, all.tokens.begin() + end);

@@ -42,21 +42,15 @@ void MambaMixer::write_state(int index, const StepRows& rows) {
 }
 
 void MambaMixer::run(int index, const StepRows& rows, bool state_written, const Epilogue& epilogue) {
-  const MambaLayer& layer = layers_[to_size(index)];
-  const MambaWeights& w = *layer.weights;
-  const int count = rows.count(), width = layer.spec->inner_width();
+  const MambaWeights& w = *layers_[to_size(index)].weights;
+  const int count = rows.count();
   const std::array<Product, 3> products = {{{&w.gate, gated_.data()}, {&w.input, inputs()}, {&w.step, steps_.data()}}};
   context_.enter(StepPart::kMixerInput);
   context_.multiply(std::span(products).first(state_written ? 1 : 3), stream_.input(), count);
   if (!state_written) advance(index);
   context_.enter(StepPart::kRows);
   context_.for_rows_apart(count, [&](std::int64_t row, int) { gate_result(index, rows.batch_row(row), row); });
-  stream_.quantize_rows(w.output.forms(), gated_.data(), width, count);
-  const Product output{&w.output, stream_.h()};
-  context_.enter(StepPart::kMixerOutput);
-  context_.multiply({&output, 1}, stream_.quantized(gated_.data(), width), count);
-  context_.enter(StepPart::kRows);
-  stream_.finish_rows(epilogue, count, [](std::int64_t) {});
+  stream_.finish_mixer(w.output, gated_.data(), count, epilogue, [](std::int64_t) {});
 }
 
 /// Decays and steps, with the project's own functions.

@@ -20,8 +20,8 @@ struct Product {
   std::int64_t stride() const { return y_stride == 0 ? weight->rows : y_stride; }
 };
 
-/// Of `total` panels that products of so many rows have: about eight pieces a thread, so that none waits long for the
-/// last; at most as many panels as caches hold, and few if each takes long.
+/// The panels of a piece where products of so many rows have `total`: about eight pieces a thread, so that none waits
+/// long for the last; at most as many panels as caches hold, and few if each takes long.
 std::size_t panels_of_a_piece(std::int64_t total, int rows, const ThreadPool& pool);
 
 /// All products of the same rows in one parallel region.

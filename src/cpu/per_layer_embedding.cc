@@ -23,8 +23,7 @@ void PerLayerEmbedding::embed(const Batch& batch) {
   const int rows = batch.num_rows();
   const Norm as_it_is{.weight = nullptr, .forms = projection.forms()};
   context_.for_rows(rows, [&](std::int64_t row, int) { stream_.norm_row(as_it_is, row, row, rows); });
-  const Product product{&projection, inputs_.data()};
-  context_.multiply({&product, 1}, stream_.input(), rows);
+  context_.multiply(projection, stream_.input(), rows, inputs_.data());
   context_.for_rows(rows, [&](std::int64_t row, int worker) {
     // What was given, such as a picture, has the table's rows of the padding token.
     const std::int32_t token = batch.given_vector(row) != nullptr ? 0 : batch.tokens[to_size(row)];
@@ -48,17 +47,15 @@ void PerLayerEmbedding::add_token(std::int32_t token, int worker, float* inputs)
 void PerLayerEmbedding::run(int layer, const StepRows& rows, const Epilogue& epilogue) {
   const PerLayerWeights& w = weights_.layers[to_size(layer)].per_layer;
   const int count = rows.count(), width = config_.per_layer_width;
-  const Product gate{&w.gate, gated_.data()};
   context_.enter(StepPart::kLayerEmbedding);
-  context_.multiply({&gate, 1}, stream_.input(), count);
+  context_.multiply(w.gate, stream_.input(), count, gated_.data());
   context_.for_rows(count, [&](std::int64_t row, int) {
     const float* input = inputs_.data() + rows.batch_row(row) * num_inputs_ + std::int64_t{layer} * width;
     float* gated = gated_.data() + row * width;
     context_.kernels.gelu_mul(gated, input, width, gated);
     stream_.quantize_row(w.up.forms(), gated_.data(), width, row, count);
   });
-  const Product up{&w.up, stream_.h()};
-  context_.multiply({&up, 1}, stream_.quantized(gated_.data(), width), count);
+  context_.multiply(w.up, stream_.quantized(gated_.data(), width), count, stream_.h());
   stream_.finish_rows(epilogue, count, [](std::int64_t) {});
 }
 

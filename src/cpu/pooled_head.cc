@@ -61,8 +61,7 @@ void PooledHead::activate(std::span<float> row) const {
 
 void PooledHead::multiply(const WeightMatrix& weight, std::span<const float> x, std::span<float> y) {
   quantized_.out(weight.forms()).write_row(x.data(), 0, 1, weight.cols);
-  const Product product{&weight, y.data()};
-  context_.multiply({&product, 1}, quantized_.view(x.data(), weight.cols), 1);
+  context_.multiply(weight, quantized_.view(x.data(), weight.cols), 1, y.data());
 }
 
 }  // namespace octavo

@@ -85,6 +85,11 @@ void ResidualStream::quantize_rows(RowForms forms, const float* x, std::int64_t 
   context_.for_rows(rows, [&](std::int64_t row, int) { quantize_row(forms, x, cols, row, rows); });
 }
 
+void ResidualStream::multiply(const WeightMatrix& w, const float* x, int rows, float* y) {
+  quantize_rows(w.forms(), x, w.cols, rows);
+  context_.multiply(w, quantized(x, w.cols), rows, y);
+}
+
 void ResidualStream::quantize_columns(RowForms forms, const float* x, std::int64_t cols, int rows) {
   constexpr std::size_t kGrain = 4;  // blocks; each is a few cache lines of a row tile
   const QuantizedOut out = quantized_.out(forms);

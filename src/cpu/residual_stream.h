@@ -17,7 +17,7 @@ namespace octavo {
 struct Norm {
   const float* weight = nullptr;  // [width]; nullptr: the part reads the row as it is
   const float* bias = nullptr;    // [width]; nullptr: none
-  RowForms forms = {};            // those in which the input is needed, too
+  RowForms forms = {};            // the forms in which the input is needed beside floats
 };
 
 /// The work on each row after a part: x = scale sum_norm(x + result_scale post_norm(h)), then the next part's input.
@@ -84,6 +84,18 @@ class ResidualStream {
   /// Quantizes all `rows` of x; where they are few, threads share the columns.
   void quantize_rows(RowForms forms, const float* x, std::int64_t cols, int rows);
   ActivationRows quantized(const float* x, std::int64_t cols) const { return quantized_.view(x, cols); }
+  /// y = w x for all `rows` of x, [rows, w.cols], in the forms that w reads; y: [rows, w.rows].
+  void multiply(const WeightMatrix& w, const float* x, int rows, float* y);
+  /// Ends a mixer: h = `output` times the mixer's result, [rows, output.cols]; then finish_rows().
+  template <class Before>
+  void finish_mixer(const WeightMatrix& output, const float* result, int rows, const Epilogue& epilogue,
+                    const Before& before) {
+    quantize_rows(output.forms(), result, output.cols, rows);
+    context_.enter(StepPart::kMixerOutput);
+    context_.multiply(output, quantized(result, output.cols), rows, h());
+    context_.enter(StepPart::kRows);
+    finish_rows(epilogue, rows, before);
+  }
 
  private:
   /// finish_row() where the next part reads the same row of x.

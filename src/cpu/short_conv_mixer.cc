@@ -103,12 +103,7 @@ void ShortConvMixer::run(int index, const StepRows& rows, bool state_written, co
   context_.for_rows_apart(count, [&](std::int64_t row, int) {
     multiply_rows(gated_.data() + row * width, mixed_.data() + rows.batch_row(row) * width, width);
   });
-  stream_.quantize_rows(w.output.forms(), gated_.data(), width, count);
-  const Product output{&w.output, stream_.h()};
-  context_.enter(StepPart::kMixerOutput);
-  context_.multiply({&output, 1}, stream_.quantized(gated_.data(), width), count);
-  context_.enter(StepPart::kRows);
-  stream_.finish_rows(epilogue, count, [](std::int64_t) {});
+  stream_.finish_mixer(w.output, gated_.data(), count, epilogue, [](std::int64_t) {});
 }
 
 /// Runs the convolution on the products of all rows, up to its results.

@@ -249,9 +249,8 @@ std::span<const float> Transformer::logits(int first, int count) {
   }
   norm_logit_rows({.weight = weights_.output_norm, .bias = weights_.output_norm_bias, .forms = weights_.output.forms()},
                   first, count);
-  const Product output{&weights_.output, logits_.data()};
   context_.enter(StepPart::kLogits);
-  context_.multiply({&output, 1}, stream_.input(), count);
+  context_.multiply(weights_.output, stream_.input(), count, logits_.data());
   if (weights_.output_bias != nullptr)
     context_.for_rows(count, [&](std::int64_t i, int) {
       context_.kernels.add(logits_.data() + i * config_.vocab_size, weights_.output_bias, config_.vocab_size);

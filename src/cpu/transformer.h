@@ -92,7 +92,8 @@ class Transformer {
   /// Lets the draft head follow all rows; then only the rows of logits go on.
   void end_with_draft_head(const Batch& batch);
   void norm_logit_rows(const Norm& norm, int first, int count);
-  /// Makes row i of the stream what row first + i of the joint pass' logits was.
+  /// Copies the rows of the joint pass whose logits are wanted, from number `first` on, to the rows 0, 1 ... of the
+  /// stream.
   void take_joint_rows(int first, int count);
   void finish_logits(int count);
 

@@ -123,11 +123,7 @@ void VisionMerger::join_tokens(VisionRows& rows, int vector, VisionRowRange toke
       finish_joined(to);
     }
   });
-  if (reduces) {
-    stream_.quantize_rows(w.reduce.forms(), joined, merged, tokens.count);
-    const Product product{&w.reduce, stream_.h()};
-    context_.multiply({&product, 1}, stream_.quantized(joined, merged), tokens.count);
-  }
+  if (reduces) stream_.multiply(w.reduce, joined, tokens.count, stream_.h());
   const RowForms forms = is_present(w.up) ? w.up.forms() : w.down.forms();
   stream_.quantize_rows(forms, stream_.h(), config_.projected_width(), tokens.count);
 }
@@ -138,9 +134,7 @@ void VisionMerger::finish_between(int count) {
     float* const x = between_.data() + row * down.cols;
     context_.kernels.gelu_erf_mul(x, nullptr, down.cols, x);
   });
-  between_stream_.quantize_rows(down.forms(), between_.data(), down.cols, count);
-  const Product product{&down, vectors_.data()};
-  context_.multiply({&product, 1}, between_stream_.quantized(between_.data(), down.cols), count);
+  between_stream_.multiply(down, between_.data(), count, vectors_.data());
 }
 
 void VisionMerger::merge(VisionRows& rows, int vector, VisionRowRange tokens, std::span<float> out) {
@@ -153,8 +147,7 @@ void VisionMerger::merge(VisionRows& rows, int vector, VisionRowRange tokens, st
     ffn_.compute(spec, weights, tokens.count, is_last ? vectors_.data() : between_.data());
     if (!is_last) finish_between(tokens.count);
   } else {
-    const Product product{&w.down, vectors_.data()};
-    context_.multiply({&product, 1}, stream_.input(), tokens.count);
+    context_.multiply(w.down, stream_.input(), tokens.count, vectors_.data());
   }
   const std::int64_t width = config_.text_width;
   context_.for_rows_apart(tokens.count, [&](std::int64_t row, int) {

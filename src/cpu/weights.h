@@ -76,7 +76,7 @@ class Weights : public ModelTensors<CpuForm> {
   Result<ContentHash> pack_matrices(const Load& load, ThreadPool& pool, const RepackProgress& progress,
                                     const LoadManner& manner, std::vector<WeightMatrix>& loaded);
   Result<ContentHash> map_matrices(const Load& load, const std::stop_token& stop, std::vector<WeightMatrix>& loaded);
-  /// Of matrices that lie in the file by columns: they are packed in both cases, into room that is there.
+  /// Packs matrices that lie in the file by columns, also where others are mapped, into room that is there.
   Result<ContentHash> pack_transposed(const Load& load, ThreadPool& pool, const std::stop_token& stop,
                                       const std::vector<WeightMatrix>& loaded);
 

@@ -40,7 +40,7 @@ namespace octavo {
 /// The parts of an engine. Members are destroyed last to first: a runner may refer to the resources and to the file.
 struct EngineParts {
   std::unique_ptr<const ModelSource> source;        // the runner reads from it; null where all weights are packed
-  std::unique_ptr<const ModelSource> draft_source;  // the same of a draft file; null without one
+  std::unique_ptr<const ModelSource> draft_source;  // the files of a draft model; null: there is none
   std::shared_ptr<Resources> resources;
   TextParts text;
   std::unique_ptr<ModelRunner> runner;

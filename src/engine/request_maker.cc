@@ -52,7 +52,7 @@ Result<std::unique_ptr<ActiveRequest>> RequestMaker::make(RequestId id, Request 
   active->logprobs = request.logprobs;
   active->max_drafts = request.max_drafts;
   active->prediction = std::move(request.prediction);
-  if (request.tokens.back() < text_.words().num_tokens())  // the last token is no row of the model's padding
+  if (request.tokens.back() < text_.words().num_tokens())  // else it is one of the padding behind the words
     active->last_token = request.tokens.back();
   active->choices.resize(to_size(request.num_choices));
   active->num_active = request.num_choices;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "http/public_address.h"
 
@@ -60,10 +61,7 @@ Result<FetchHosts> FetchHosts::parse(std::string_view list) {
   FetchHosts hosts;
   while (true) {
     const std::size_t comma = list.find(',');
-    std::string_view entry = list.substr(0, comma);
-    entry.remove_prefix(std::min(entry.find_first_not_of(kBlanks), entry.size()));
-    entry = entry.substr(0, entry.find_last_not_of(kBlanks) + 1);
-    OCTAVO_TRY_VOID(hosts.add(entry));
+    OCTAVO_TRY_VOID(hosts.add(trimmed(list.substr(0, comma), kBlanks)));
     if (comma == std::string_view::npos) return hosts;
     list.remove_prefix(comma + 1);
   }

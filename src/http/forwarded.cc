@@ -5,18 +5,14 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/ascii.h"
 #include "base/to_size.h"
 
 namespace octavo {
 namespace {
 
 constexpr std::size_t kMaxLine = 16U << 10;
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
+constexpr std::string_view kBlanks = " \t";
 
 /// Whether a text is a port, or a name that stands for one (RFC 7239, 6).
 bool is_node_port(std::string_view text) {
@@ -67,15 +63,14 @@ class ForwardedReader {
  private:
   static bool is_token_char(char c) {
     constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           kOthers.find(c) != std::string_view::npos;
+    return is_letter_or_digit(c) || kOthers.contains(c);
   }
   bool take(char c) {
     if (rest_.empty() || rest_.front() != c) return false;
     rest_.remove_prefix(1);
     return true;
   }
-  void skip_space() { rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t"), rest_.size())); }
+  void skip_space() { rest_ = without_leading(rest_, kBlanks); }
   std::string_view read_token() {
     const auto end = std::ranges::find_if_not(rest_, is_token_char);
     const std::string_view token = rest_.substr(0, to_size(end - rest_.begin()));
@@ -124,7 +119,7 @@ Hops parse_x_forwarded_for(std::string_view line) {
   while (!line.empty() && hops.size() <= kMaxForwardedHops) {
     const std::size_t comma = line.rfind(',');
     const std::size_t begin = comma == std::string_view::npos ? 0 : comma + 1;
-    const std::string_view node = trimmed(line.substr(begin));
+    const std::string_view node = trimmed(line.substr(begin), kBlanks);
     if (!node.empty()) hops.push_back(parse_node(node, true));
     line = line.substr(0, begin == 0 ? 0 : begin - 1);
   }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/ascii.h"
 #include "http/address.h"
 
 namespace octavo {
@@ -11,12 +12,8 @@ namespace {
 
 constexpr std::size_t kMaxName = 253;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 bool is_name(std::string_view text) {
-  const auto fits = [](char c) {
-    return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '-' || c == '.' || c == '_';
-  };
+  const auto fits = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_'; };
   return !text.empty() && text.size() <= kMaxName && std::ranges::all_of(text, fits);
 }
 

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "base/hex.h"
 
 namespace octavo::hub {
 namespace {
@@ -37,9 +38,7 @@ std::string Digest::finish() {
   unsigned int size = 0;
   const bool done = EVP_DigestFinal_ex(context_.get(), hash.data(), &size) == 1;
   OCTAVO_CHECK(done);
-  std::string hex;
-  for (unsigned int i = 0; i < size; ++i) hex += fmt::format("{:02x}", hash[i]);
-  return hex;
+  return hex_digits(std::as_bytes(std::span(hash).first(size)));
 }
 
 std::optional<std::string> hash_of_etag(std::string_view etag) {

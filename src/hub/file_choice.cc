@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 18> kDefaultTypes = {"Q4_K_M", "Q4_K_S", 
 
 struct Candidate {
   std::string name;       // the name of the file, or of the first shard, in lower case
-  std::string word_text;  // the same name without its suffix and the numbers of shards
+  std::string word_text;  // the name without its suffix and the numbers of shards
   std::vector<std::size_t> files;
 };
 

@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "base/to_size.h"
 #include "hub/url.h"
@@ -170,9 +171,7 @@ class Get {
     if (head_bytes_ > kMaxHeadBytes)
       return refuse(fmt::format("found an answer whose head has more than {} bytes at {}", kMaxHeadBytes, shown(url_)));
     if (lower_case(line.substr(0, kLocation.size())) != kLocation) return true;
-    constexpr std::string_view kBlanks = " \t\r\n";
-    line.remove_prefix(std::min(line.find_first_not_of(kBlanks, kLocation.size()), line.size()));
-    location_ = line.substr(0, line.find_last_not_of(kBlanks) + 1);
+    location_ = trimmed(line.substr(kLocation.size()));
     return true;
   } catch (const std::bad_alloc&) {
     return refuse("the system has no memory for the picture", ErrorKind::kOutOfMemory);

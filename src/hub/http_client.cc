@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace octavo::hub {
@@ -14,12 +14,6 @@ namespace {
 
 constexpr long kSlowBytesPerSecond = 1024;
 constexpr std::size_t kMaxDroppedBytes = 1U << 16;  // the most of the body of an answer without success
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) text.remove_suffix(1);
-  return text;
-}
 
 /// One fetch: what its callbacks share.
 class Transfer {
@@ -39,7 +33,7 @@ class Transfer {
     }
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return true;
-    head_.fields.emplace_back(lower_case(line.substr(0, colon)), trimmed(line.substr(colon + 1)));
+    head_.fields.emplace_back(lower_case(line.substr(0, colon)), trimmed(line.substr(colon + 1), " \t\r\n\v\f"));
     return true;
   }
 

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <fstream>
 
+#include "base/ascii.h"
+
 namespace octavo::hub {
 namespace {
 
@@ -53,13 +55,6 @@ void set_hub(Settings& settings, const Environment& environment, const fs::path&
     if (error == std::errc() && num_seconds >= 1)
       settings.stall = std::chrono::seconds(std::min(num_seconds, kMaxStallSeconds));
   }
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct ActTile {
   int8_t q[R][kActBlock];     // -127 .. 127
   float scale[R];             // x is about q * scale
   float sum32[R];             // the scale times the sum of q
-  float sum16[2][R];          // the same for each half of the columns
+  float sum16[2][R];          // the sum of each half of the columns
   int32_t minus_sum32[R];     // minus the sum of q, with which sums of products begin where weights have an offset
   int32_t minus_sum16[2][R];  // the same for each half of the columns
   int32_t sum_pair[R];        // both halves: 8 times the sum of q in the upper 16 bits, 2^15 less than it in the lower
@@ -75,7 +75,7 @@ inline constexpr int kBf16TileRows = 16, kBf16ReadBehind = 64;
 inline constexpr int kBf16Pairs = kActBlock / 2;
 static_assert(kActBlock * 2 == sizeof(ActTile<1>));
 
-/// The same in the bf16 form.
+/// The place of a row in the bf16 form.
 static inline constexpr ActPlace bf16_place(uint8_t* tiles, int64_t cols, int64_t row, int64_t rows) {
   const int64_t first = row / kBf16TileRows * kBf16TileRows, left = rows - first;
   return {tiles + (size_t)first * act_row_bytes(cols), (int)(left < kBf16TileRows ? left : kBf16TileRows),

@@ -238,19 +238,6 @@ Result<void> KvCacheManager::truncate(SequenceId id, std::int64_t num_tokens) {
   return {};
 }
 
-std::int64_t KvCacheManager::revert(SequenceId id, std::int64_t most) {
-  SequenceState* sequence = sequences_.find(id);
-  OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
-  std::int64_t end = prefix_.last_checkpoint(*sequence, most);
-  if (!truncate(id, end)) {  // a window has given back what the shorter sequence would look at
-    end = 0;
-    const Result<void> emptied = truncate(id, 0);
-    OCTAVO_CHECK(emptied.has_value(), "{}", emptied.error().message);
-  }
-  if (end > 0) prefix_.attach_checkpoint(*sequence, end);
-  return end;
-}
-
 void KvCacheManager::mark_written(SequenceId id, int layer, std::int64_t first, std::int64_t end) {
   SequenceState* sequence = sequences_.find(id);
   OCTAVO_CHECK(sequence != nullptr, "sequence {}", id);

@@ -98,9 +98,6 @@ class KvCacheManager {
   void keep_checkpoint(SequenceId id, int uses = 0);
   /// The most tokens, `most` at most, to which truncate() can cut a sequence. Windows may have given back more.
   std::int64_t longest_cut(SequenceId id, std::int64_t most) const;
-  /// Sends a sequence back to its last checkpoint after at most `most` tokens, or to its beginning, and gives the
-  /// number of tokens that it then has. CHECKs the id.
-  std::int64_t revert(SequenceId id, std::int64_t most);
   bool is_published(const BlockHash& hash) const { return prefix_.is_published(hash); }
   /// The hashing of the chains of its sequences.
   const BlockHashing& hashing() const { return prefix_.hashing(); }

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/to_size.h"
 #include "kv_store/run_file.h"
 #include "kv_store/store_folder.h"
@@ -13,12 +14,6 @@ namespace octavo {
 namespace {
 
 bool go_on() { return true; }
-
-std::string text_of(const AddressDigest& address) {
-  std::string hex;
-  for (const std::byte byte : address) hex += fmt::format("{:02x}", static_cast<unsigned>(byte));
-  return hex;
-}
 
 /// Removes files, and the folders of addresses that have become empty.
 Housekeeping remove_files(const StoreFolder& folder, std::span<const StoredFile> files, const StoreListing& listing) {
@@ -45,7 +40,7 @@ Result<std::vector<StoredDomain>> list_store(const std::filesystem::path& path) 
     const auto [at, is_new] = rows.try_emplace({file.address, domain});
     StoredDomain& row = at->second;
     if (is_new) {
-      row.address_digest = text_of(file.address);
+      row.address_digest = hex_digits(file.address);
       row.address = folder.address_text(file.address);
       row.domain = domain;
       row.oldest_s = file.used_s;

@@ -46,7 +46,7 @@ struct PrefixName {
   BlockHash root = {};
   std::vector<BlockHash> hashes;      // [blocks]
   std::vector<TokenId> tokens;        // [blocks][block_size]
-  std::vector<GivenRows> given = {};  // those of its rows that are places in pictures, as RowSource has them
+  std::vector<GivenRows> given = {};  // its rows that are places in pictures, as RowSource has them
 
   RowSource rows() const { return {tokens, given}; }
 };

@@ -46,7 +46,7 @@ struct RunHeader {
   std::vector<std::uint64_t> checksums = {};  // of the payloads, in the order in which they lie in the file
 
   RowSource rows() const { return {tokens, given}; }
-  /// That of block end - 1, by which the file is named.
+  /// The hash of block end - 1, by which the file is named.
   const BlockHash& last() const { return hashes.empty() ? before : hashes.back(); }
   std::size_t num_payloads() const;
   std::uint64_t header_bytes() const;  // behind which the first payload begins

@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "base/file_writing.h"
+#include "base/hex.h"
 #include "base/random_bytes.h"
 #include "base/to_size.h"
 #include "kv_store/index_file.h"
@@ -34,14 +35,6 @@ struct Close {
   void operator()(::DIR* folder) const { ::closedir(folder); }
 };
 using OpenFolder = std::unique_ptr<::DIR, Close>;
-
-std::string hex_of(std::span<const std::byte> bytes) {
-  std::string hex;
-  for (const std::byte byte : bytes) hex += fmt::format("{:02x}", static_cast<unsigned>(byte));
-  return hex;
-}
-
-std::string hex_of(const BlockHash& hash) { return hex_of(std::as_bytes(std::span(&hash, 1))); }
 
 std::optional<unsigned> digit_of(char c) {
   if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
@@ -176,7 +169,7 @@ Result<BlockHashKey> StoreFolder::key() const {
   return key;
 }
 
-std::filesystem::path StoreFolder::folder_of(const AddressDigest& address) const { return path_ / hex_of(address); }
+std::filesystem::path StoreFolder::folder_of(const AddressDigest& address) const { return path_ / hex_digits(address); }
 
 Result<void> StoreFolder::add_address(const AddressDigest& address, std::string_view text) const {
   const std::filesystem::path folder = folder_of(address);
@@ -207,7 +200,7 @@ Result<std::string> StoreFolder::index_of(const AddressDigest& address) const {
 }
 
 std::filesystem::path StoreFolder::run_path(const AddressDigest& address, const BlockHash& end) const {
-  const std::string hex = hex_of(end);
+  const std::string hex = hex_digits(std::as_bytes(std::span(&end, 1)));
   return folder_of(address) / hex.substr(0, 2) / (hex + std::string(kSuffix));
 }
 

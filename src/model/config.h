@@ -39,7 +39,7 @@ struct ModelConfig {
   std::string name;          // general.name, or the file's name where it has none
   int vocab_size = 0;        // rows of the embedding
   int width = 0;             // embedding_length
-  int context_length = 0;    // that the model was trained for
+  int context_length = 0;    // the context that the model was trained for
   NormKind norm = NormKind::kRms;
   float norm_epsilon = 0;               // of all norms
   bool epsilon_is_layer_norms = false;  // files call it that of LayerNorm, whatever the kind
@@ -48,13 +48,13 @@ struct ModelConfig {
   float residual_scale = 1;  // of what a layer's mixer and feed-forward give, before it is added to the stream
   Presence embedding_norm = Presence::kAbsent;
   bool normalizes_embedding = false;  // a norm without weights, of the embeddings of tokens alone
-  int num_positions = 0;              // that have a learned embedding; 0: they have none
+  int num_positions = 0;              // positions with a learned embedding; 0: there are none
   int num_token_types = 0;            // parts of a pair of texts that have an embedding; 0: they have none
   bool is_encoder = false;  // a row sees those behind it, nothing is kept between steps, and there is no output matrix
   Presence output_norm = Presence::kRequired;
   bool output_norm_is_embedding_norm = false;  // files call it token_embd_norm
   Presence output_norm_bias = Presence::kAbsent;
-  std::optional<Pooling> pooling = {};  // that the file asks for
+  std::optional<Pooling> pooling = {};  // the pooling that the file asks for
   HeadSpec head = {};
   int per_layer_width = 0;  // of the embedding that a token has for each layer (per_layer_embedding.h); 0: none
   Presence logit_bias = Presence::kAbsent;  // added to logits before the cap
@@ -64,7 +64,7 @@ struct ModelConfig {
   std::vector<LayerSpec> layers;            // behind the model's own: the draft head's, if there is one
   int num_skipped_layers = 0;  // behind the model's, in the file: layers of prediction, of which its logits need
                                // nothing
-  std::optional<LayerSpec> prediction_layer = {};  // that one, where the file has one alone
+  std::optional<LayerSpec> prediction_layer = {};  // the layer of prediction, where the file has it alone
   bool has_draft_head = false;                     // the layer of prediction is computed, for drafts
   int num_deepstack = 0;  // further vectors of a picture's rows, which as many first layers add (DeepStack)
   int joint_rows = 0;     // the most rows of a picture that is given, where these see each other in some layers; 0: no

@@ -30,7 +30,7 @@ int largest(std::span<const LayerSpec> layers, const Size& size) {
   return most;
 }
 
-/// The same of those layers of the model that are in `range`.
+/// The largest among those layers of the model that are in `range`.
 template <class Spec, class Size>
 int largest(std::span<const LayerSpec> layers, LayerRange range, const Size& size) {
   return largest<Spec>(range.within(layers), size);

@@ -25,7 +25,7 @@ struct MatrixWork {
 struct AttentionWork {
   int num_layers = 0;
   int window = 0;                         // tokens that a row sees, its own included; 0: all before it
-  bool is_chunked = false;                // it sees its own chunk of `window` tokens
+  bool is_chunked = false;                // a row sees its own chunk of `window` tokens
   bool only_logit_rows = false;           // the last layer: rows whose logits are not needed only leave K and V there
   std::uint64_t kv_bytes = 0;             // keys and values of one token, in all these layers
   std::uint64_t float_multiply_adds = 0;  // of one row with one token that it sees, in all these layers
@@ -35,7 +35,7 @@ struct AttentionWork {
 struct ExpertsWork {
   int num_experts = 0, num_chosen = 0;
   bool only_logit_rows = false;  // as in AttentionWork
-  std::uint64_t bytes = 0;       // that are read of one expert, in all these layers
+  std::uint64_t bytes = 0;       // the bytes that are read of one expert, in all these layers
 };
 
 /// The work of a token in all of a model.

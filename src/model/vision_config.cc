@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/joined.h"
 #include "base/text.h"
 #include "kernels/kernels.h"
 #include "model/architectures/model_keys.h"
@@ -136,9 +137,13 @@ Result<int> read_result_width(const ModelKeys& keys, std::string_view stem) {
   return static_cast<int>(tensor->tensor.rows);
 }
 
+Result<bool> read_flag(const ModelKeys& keys, std::string_view name, bool otherwise) {
+  if (keys.source().find(name) == nullptr) return otherwise;
+  return keys.source().get_bool(name);
+}
+
 Result<void> expect_no_silu(const ModelKeys& keys, const VisionConfig& config) {
-  if (keys.source().find(vision_names::kUseSilu) == nullptr) return {};
-  OCTAVO_TRY(const bool silu, keys.source().get_bool(vision_names::kUseSilu));
+  OCTAVO_TRY(const bool silu, read_flag(keys, vision_names::kUseSilu, false));
   if (silu) return fail("{}: {} is true, expected false of {}", keys.path(), vision_names::kUseSilu, config.family);
   return {};
 }
@@ -305,11 +310,8 @@ Result<void> read_pixtral(const ModelKeys& keys, VisionConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_layer(keys, config));
   auto& dense = std::get<DenseFfnSpec>(layer.feed_forward);
   dense.is_gated = true;
-  dense.activation = Activation::kSilu;
-  if (keys.source().find(vision_names::kUseSilu) != nullptr) {
-    OCTAVO_TRY(const bool silu, keys.source().get_bool(vision_names::kUseSilu));
-    if (!silu) dense.activation = Activation::kGelu;
-  }
+  OCTAVO_TRY(const bool silu, read_flag(keys, vision_names::kUseSilu, true));
+  dense.activation = silu ? Activation::kSilu : Activation::kGelu;
   OCTAVO_TRY_VOID(read_layers(keys, layer, config));
   config.merger = {.join = PatchJoin::kChannels,
                    .hidden_width = config.text_width,
@@ -409,10 +411,6 @@ Result<void> refuse_encoder_file(const ModelSource& source) {
               source.name());
 }
 
-std::string supported_vision_families() {
-  std::string names;
-  for (const Family& family : kFamilies) names += (names.empty() ? "" : ", ") + std::string(family.name);
-  return names;
-}
+std::string supported_vision_families() { return joined(kFamilies, &Family::name); }
 
 }  // namespace octavo

@@ -27,6 +27,8 @@ Result<LayerSpec> read_unturned_layer(const ModelKeys& keys, VisionConfig& confi
 Result<void> read_layers(const ModelKeys& keys, const LayerSpec& layer, VisionConfig& config);
 /// Reads the width of a product's result by its tensor, STEM.weight.
 Result<int> read_result_width(const ModelKeys& keys, std::string_view stem);
+/// Reads a flag by its whole name; `otherwise`: its value in files that leave it out.
+Result<bool> read_flag(const ModelKeys& keys, std::string_view name, bool otherwise);
 /// Fails for files that ask for SiLU.
 Result<void> expect_no_silu(const ModelKeys& keys, const VisionConfig& config);
 

@@ -27,12 +27,6 @@ Result<void> read_ffn_by_tensor(const ModelKeys& keys, VisionConfig& config, Den
   return {};
 }
 
-/// Reads whether a flag is set; files leave out those that are not.
-Result<bool> read_flag(const ModelKeys& keys, std::string_view name) {
-  if (keys.source().find(name) == nullptr) return false;
-  return keys.source().get_bool(name);
-}
-
 /// Reads what the encoders of Qwen2-VL and Qwen2.5-VL share.
 Result<LayerSpec> read_qwen2_layer(const ModelKeys& keys, VisionConfig& config) {
   OCTAVO_TRY_VOID(read_patches(keys, "spatial_merge_size", 2, config));
@@ -50,7 +44,7 @@ Result<void> read_qwen2vl_merger(const ModelKeys& keys, VisionConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_qwen2_layer(keys, config));
   auto& dense = std::get<DenseFfnSpec>(layer.feed_forward);
   OCTAVO_TRY_VOID(read_ffn_by_tensor(keys, config, dense));
-  OCTAVO_TRY(const bool gelu, read_flag(keys, vision_names::kUseGelu));
+  OCTAVO_TRY(const bool gelu, read_flag(keys, vision_names::kUseGelu, false));
   config.quick_gelu = !gelu;
   OCTAVO_TRY_VOID(expect_no_silu(keys, config));
   return read_layers(keys, layer, config);

@@ -65,7 +65,7 @@ struct ListedMatrix {
 struct ListedVector {
   const SourceTensor* source = nullptr;
   bool transposed = false;           // rows become columns
-  float factor = 1;                  // it is multiplied by
+  float factor = 1;                  // by which it is multiplied
   WeightIndex scale = {};            // a vector whose first number it is multiplied by, listed before it; none: 1
   std::int64_t first = 0, size = 0;  // the part of the tensor; size 0: all of it
 

@@ -13,7 +13,7 @@ constexpr std::string_view kOtherParts[] = {"v.", "a.", "mm."};
 // In a layer that borrows; originals have some there, and so have their files.
 constexpr std::string_view kBorrowed[] = {tensor_names::kK, tensor_names::kV, tensor_names::kKNorm};
 
-/// Of two lists of factors one is read, and the other need not be there.
+/// Whether a tensor is the one of two lists of factors that is not read.
 bool is_other_list_of_factors(const ModelConfig& config, std::string_view tensor) {
   const RopeFactors read = config.rope_factors();
   return (tensor == tensor_names::kLongRopeFactors && read == RopeFactors::kOfShortContexts) ||

@@ -29,7 +29,7 @@ constexpr std::size_t vector_floats(std::size_t size) {
 /// Memory that a model's weights take, in bytes; vectors, and the taps of convolutions, are kept as floats.
 struct WeightNeed {
   std::uint64_t packed_bytes = 0;  // matrices in panels
-  std::uint64_t mapped_bytes = 0;  // the same matrices left in the file
+  std::uint64_t mapped_bytes = 0;  // the bytes of these matrices in the file
   std::uint64_t turned_bytes = 0;  // in panels, those that lie in the file by columns: they are never left there
   std::uint64_t vector_bytes = 0;
 

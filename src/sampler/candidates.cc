@@ -157,8 +157,8 @@ Candidates::Candidate Candidates::last_of_mass(double target) {
   return last_of_mass(scratch_.ordered, target);  // the last reach includes all candidates
 }
 
-/// The same for some candidates, whose order it changes: halves that need no order are summed as they are. The C++
-/// library leaves them in an order of its own, so portable sums sort all of them.
+/// The last of some candidates that make up `target`. Their order changes: halves that need no order are summed as they
+/// are. The C++ library leaves them in an order of its own, so portable sums sort all of them.
 Candidates::Candidate Candidates::last_of_mass(std::span<Candidate> candidates, double target) const {
   constexpr std::size_t kFew = 32;
   double before = 0;  // the mass of the candidates in front of `candidates`

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <boost/beast/core/string.hpp>
 
+#include "base/ascii.h"
+#include "base/hex.h"
 #include "base/random_bytes.h"
 #include "server/key_file.h"
 
@@ -25,24 +27,13 @@ KeyDigest digest_of(std::string_view key, const KeySalt& salt) {
 }
 
 std::string name_of(const KeyDigest& digest) {
-  std::string name = "key-";
-  for (std::size_t i = 0; i < kNameDigits / 2; ++i) name += fmt::format("{:02x}", digest[i]);
-  return name;
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+  return "key-" + hex_digits(std::as_bytes(std::span(digest).first(kNameDigits / 2)));
 }
 
 bool is_of_key(char c) { return c > ' ' && c <= '~'; }
 
 bool is_name(std::string_view text) {
-  const auto fits = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' ||
-           c == '_' || c == '@';
-  };
+  const auto fits = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_' || c == '@'; };
   return text.size() <= ApiKeys::kMaxNameLength && std::ranges::all_of(text, fits);
 }
 
@@ -65,7 +56,7 @@ Result<ApiKeys> ApiKeys::parse(std::string_view text, std::string_view source, c
   int number = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trimmed(text.substr(0, end));
+    const std::string_view line = trimmed(text.substr(0, end), kSpace);
     text.remove_prefix(std::min(end + 1, text.size()));
     ++number;
     if (line.empty() || line.front() == '#') continue;
@@ -78,7 +69,7 @@ Result<ApiKeys> ApiKeys::parse(std::string_view text, std::string_view source, c
 Result<void> ApiKeys::add_line(std::string_view line, std::string_view source, int number) {
   const std::size_t space = line.find_first_of(kSpace);
   const std::string_view name = space == std::string_view::npos ? std::string_view() : line.substr(0, space);
-  const std::string_view key = space == std::string_view::npos ? line : trimmed(line.substr(space));
+  const std::string_view key = space == std::string_view::npos ? line : trimmed(line.substr(space), kSpace);
   if (!is_name(name))
     return fail("{}:{}: found a name of {} characters before the key, expected at most {}, of letters, digits and -._@",
                 source, number, name.size(), kMaxNameLength);
@@ -104,7 +95,7 @@ Result<ApiKeys> ApiKeys::of_list(std::string_view list, std::string_view source,
   ApiKeys keys;
   keys.salt_ = salt;
   while (!list.empty()) {
-    const std::string_view key = trimmed(list.substr(0, list.find(',')));
+    const std::string_view key = trimmed(list.substr(0, list.find(',')), kSpace);
     list.remove_prefix(std::min(list.size(), list.find(',')));
     list.remove_prefix(std::min<std::size_t>(list.size(), 1));
     if (key.empty()) continue;
@@ -131,7 +122,7 @@ const ApiKey* ApiKeys::find(std::string_view authorization) const {
   constexpr std::string_view kScheme = "Bearer ";
   if (authorization.size() < kScheme.size() || !boost::beast::iequals(authorization.substr(0, kScheme.size()), kScheme))
     return nullptr;
-  return find_key(trimmed(authorization.substr(kScheme.size())));
+  return find_key(trimmed(authorization.substr(kScheme.size()), kSpace));
 }
 
 const ApiKey* ApiKeys::find_key(std::string_view key) const {

@@ -8,10 +8,6 @@
 namespace octavo::server {
 namespace {
 
-double seconds_between(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double>(end - begin).count();
-}
-
 /// Adds to a count of the record, which is -1 while nothing was counted.
 void add(std::int64_t& count, std::int64_t more) { count = std::max<std::int64_t>(count, 0) + more; }
 

@@ -3,6 +3,7 @@
 // Belongs to one call; the I/O thread.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,6 +17,10 @@
 #include "server/model_metrics.h"
 
 namespace octavo::server {
+
+inline double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
 
 class CallProgress {
  public:

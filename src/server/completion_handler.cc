@@ -59,10 +59,6 @@ bool asks_for_stream(const boost::json::object& body) {
   return stream != nullptr && stream->is_bool() && stream->get_bool();
 }
 
-double seconds_between(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double>(end - begin).count();
-}
-
 }  // namespace
 
 CompletionHandler::CompletionHandler(const Shared& shared, Exchange& exchange)

@@ -12,8 +12,8 @@ namespace octavo::server {
 
 enum class MetricsNames : std::uint8_t {
   kOctavo,  // all are octavo:
-  kVllm,    // those that vLLM has are vllm:, the others octavo:
-  kBoth,    // those that vLLM has are there twice
+  kVllm,    // metrics that vLLM has are named vllm:, the others octavo:
+  kBoth,    // metrics that vLLM has are there under both names
 };
 
 /// Renames families, or adds those with vLLM's names. Labels and values are vLLM's: each has the label `engine`, and

@@ -11,6 +11,8 @@
 
 namespace octavo::server {
 
+bool take_any_name(std::vector<std::string>& names) { return std::erase(names, "*") > 0; }
+
 ModelSlot::ModelSlot(ModelEntry entry, std::chrono::milliseconds stall_timeout, std::function<void()> on_change)
     : entry_(std::move(entry)),
       on_change_(std::move(on_change)),

@@ -35,6 +35,9 @@ struct ModelEntry {
   std::optional<ModelInfo> head = {};
 };
 
+/// Takes the name that stands for every name, "*", out of a model's; whether it was there.
+bool take_any_name(std::vector<std::string>& names);
+
 class ModelSlot {
  public:
   using Clock = std::chrono::steady_clock;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/to_size.h"
 #include "tokenizer/text/bert_normalizer.h"
 #include "tokenizer/text/precompiled_charsmap.h"
@@ -76,8 +77,7 @@ bool is_uncased(const Vocab& vocab) {
   constexpr std::ptrdiff_t kFewOf = 100;
   std::ptrdiff_t num_capital = 0;
   for (TokenId id = 0; id < vocab.size(); ++id) {
-    const bool is_capital = std::ranges::any_of(vocab.text(id), [](char c) { return c >= 'A' && c <= 'Z'; });
-    if (is_capital && vocab.is_ordinary(id)) ++num_capital;
+    if (vocab.is_ordinary(id) && std::ranges::any_of(vocab.text(id), is_capital)) ++num_capital;
   }
   return num_capital * kFewOf < vocab.size();
 }

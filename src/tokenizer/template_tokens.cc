@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "tokenizer/words/special_tokens.h"
 
 namespace octavo {
@@ -11,11 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kRoles = {"system", "user", "assistant", "tool", "developer", "model"};
 
-bool is_ascii_mark(char c) {
-  const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  const bool is_digit = c >= '0' && c <= '9';
-  return c > ' ' && c <= '~' && !is_letter && !is_digit && c != '_';
-}
+bool is_ascii_mark(char c) { return c > ' ' && c <= '~' && !is_letter_or_digit(c) && c != '_'; }
 
 /// Whether a text is neither a word, nor white space, nor a punctuation mark or two.
 bool is_marker(std::string_view text) { return text.size() >= 3 && std::ranges::any_of(text, is_ascii_mark); }

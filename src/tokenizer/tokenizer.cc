@@ -57,7 +57,7 @@ struct Tokenizer::Impl {
   TextEncoder encoder;
   SpecialTokens of_template{};   // all special tokens, as a template writes them
   SpecialTokens all_special{};   // the tokens that any text may become: control and user-defined ones
-  SpecialTokens user_defined{};  // those user-defined tokens that any text may become, a message's content too
+  SpecialTokens user_defined{};  // the user-defined tokens that any text may become, a message's content too
   TextFrame frame{};             // the tokens around a text, or two
   bool strips_space = false;     // whether decoded text begins without the space of its first word
   std::vector<EndToken> end_tokens = {};

@@ -1,13 +1,10 @@
 #include "toolcalls/call_reader.h"
 
+#include "base/ascii.h"
 #include "toolcalls/json_scanner.h"
 
 namespace octavo {
-namespace {
-
-bool is_space(int c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
-}  // namespace
+namespace {}  // namespace
 
 bool may_name_a_tool(std::string_view name) {
   return !name.empty() && name.size() <= CallReader::kMaxNameBytes &&
@@ -97,7 +94,7 @@ Reading<int> choose(CallReader& in, std::span<const std::string_view> texts) {
 Reading<bool> skip_space(CallReader& in) {
   for (;;) {
     const int next = co_await in.peek();
-    if (!is_space(next)) co_return true;
+    if (!is_white_space(next)) co_return true;
     in.take();
   }
 }
@@ -107,6 +104,13 @@ Reading<bool> expect_after_space(CallReader& in, std::string_view text) {
   co_return co_await expect(in, text);
 }
 
+Reading<bool> end_list(CallReader& in, std::string_view mark) {
+  const bool ends = co_await expect(in, "]");
+  if (!ends) co_return false;
+  in.keep_read();
+  co_return co_await expect_after_space(in, mark);
+}
+
 Reading<bool> read_name(CallReader& in, std::string_view ends, std::string& name) {
   name.clear();
   for (;;) {
@@ -114,12 +118,12 @@ Reading<bool> read_name(CallReader& in, std::string_view ends, std::string& name
     if (next == CallReader::kEnd) co_return false;
     const char c = static_cast<char>(next);
     if (ends.contains(c)) break;
-    if (!is_space(next) && (next < 0x20 || next == 0x7F)) co_return false;
+    if (!is_white_space(next) && (next < 0x20 || next == 0x7F)) co_return false;
     if (name.size() == CallReader::kMaxNameBytes) co_return false;
-    if (!name.empty() || !is_space(next)) name.push_back(c);
+    if (!name.empty() || !is_white_space(next)) name.push_back(c);
     in.take();
   }
-  while (!name.empty() && is_space(name.back())) name.pop_back();
+  while (!name.empty() && is_white_space(name.back())) name.pop_back();
   co_return !name.empty() && name.find_first_of("\n\r\t") == std::string::npos;
 }
 

@@ -125,6 +125,8 @@ Reading<int> choose(CallReader& in, std::span<const std::string_view> texts);
 Reading<bool> skip_space(CallReader& in);
 /// Takes white space, then `text`, as expect() does.
 Reading<bool> expect_after_space(CallReader& in, std::string_view text);
+/// Takes the bracket behind a list of calls, then white space and `mark`. The list is kept, also without the mark.
+Reading<bool> end_list(CallReader& in, std::string_view mark);
 /// Takes a name of 1 to kMaxNameBytes bytes up to one of the bytes `ends`, without white space around it. False: the
 /// name is longer, empty, or has a control character.
 Reading<bool> read_name(CallReader& in, std::string_view ends, std::string& name);

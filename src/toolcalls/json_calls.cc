@@ -124,12 +124,7 @@ Reading<bool> read_json_calls(CallReader& in, std::string_view close, char first
       break;
     }
   }
-  if (is_list) {
-    const bool ends = co_await expect(in, "]");
-    if (!ends) co_return false;
-    in.keep_read();
-    co_await skip_space(in);
-  }
+  if (is_list) co_return co_await end_list(in, close);
   co_return co_await expect(in, close);
 }
 

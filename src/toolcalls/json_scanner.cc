@@ -1,27 +1,27 @@
 #include "toolcalls/json_scanner.h"
 
+#include "base/ascii.h"
+
 namespace octavo {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 }  // namespace
 
 JsonScanner::Status JsonScanner::push(char c) {
   switch (at_) {
-    case At::kValue: return is_space(c) && !depth_.empty() ? Status::kMore : begin_value(c);
+    case At::kValue: return is_white_space(c) && !depth_.empty() ? Status::kMore : begin_value(c);
     case At::kFirstItem:
-      if (is_space(c)) return Status::kMore;
+      if (is_white_space(c)) return Status::kMore;
       return c == ']' ? close(c) : begin_value(c);
     case At::kFirstKey:
-      if (is_space(c)) return Status::kMore;
+      if (is_white_space(c)) return Status::kMore;
       return c == '}' ? close(c) : begin_key(c);
-    case At::kKey: return is_space(c) ? Status::kMore : begin_key(c);
+    case At::kKey: return is_white_space(c) ? Status::kMore : begin_key(c);
     case At::kColon:
       if (c == ':') at_ = At::kValue;
-      return c == ':' || is_space(c) ? Status::kMore : Status::kBad;
+      return c == ':' || is_white_space(c) ? Status::kMore : Status::kBad;
     case At::kBehindValue: return behind_value(c);
     case At::kString:
     case At::kEscape:
@@ -77,7 +77,7 @@ JsonScanner::Status JsonScanner::close(char c) {
 }
 
 JsonScanner::Status JsonScanner::behind_value(char c) {
-  if (is_space(c)) return Status::kMore;
+  if (is_white_space(c)) return Status::kMore;
   if (c == '}' || c == ']') return close(c);
   at_ = depth_.back() ? At::kKey : At::kValue;
   return c == ',' ? Status::kMore : Status::kBad;
@@ -132,8 +132,7 @@ bool JsonScanner::next_of_number(char c) {
 }
 
 std::uint8_t json_type_of(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  text = trimmed(text);
   if (text.empty()) return 0;
   JsonScanner scanner;
   for (std::size_t i = 0; i < text.size(); ++i) {

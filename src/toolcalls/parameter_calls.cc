@@ -1,5 +1,6 @@
 #include "toolcalls/parameter_calls.h"
 
+#include "base/ascii.h"
 #include "json/json_string.h"
 #include "toolcalls/json_scanner.h"
 #include "toolcalls/json_text.h"
@@ -36,14 +37,8 @@ std::string_view without_lines(std::string_view text) {
   return text;
 }
 
-std::string_view without_space(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \n\r\t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \n\r\t") - first + 1);
-}
-
 void append_value(std::string& out, std::string_view text, std::uint8_t types) {
-  const std::string_view bare = without_space(text);
+  const std::string_view bare = trimmed(text);
   const std::uint8_t type = json_type_of(bare);
   if ((type & types) != 0) {
     out += bare;

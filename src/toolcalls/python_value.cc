@@ -37,8 +37,8 @@ Reading<bool> read_escape(CallReader& in) {
   co_return true;
 }
 
-/// Reads what follows a quote, white space perhaps, which is appended to `space`. False: the string goes on, since what
-/// stands behind a whole one does not follow. Templates write strings between quotes as they are.
+/// Takes white space behind a quote, and appends it to `space`. True: what comes then can stand behind a string. False:
+/// the quote is one within the text, since templates write a text between quotes without escapes.
 Reading<bool> ends_string(CallReader& in, std::string& space) {
   for (;;) {
     const int next = co_await in.peek();

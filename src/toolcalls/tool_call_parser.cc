@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/to_size.h"
 
 namespace octavo {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 std::span<const std::string_view> opens_of(const ToolFormat& format) {
   const auto end = std::ranges::find(format.opens, std::string_view());
@@ -131,7 +130,7 @@ void ToolCallParser::add_text(char c) {
 
 void ToolCallParser::open(std::size_t mark) {
   const std::size_t before = held_.size() - format_.opens[mark].size();
-  if (!std::all_of(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(before), is_space)) {
+  if (!std::all_of(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(before), is_white_space)) {
     show(std::string_view(held_).substr(0, before));
     held_.erase(0, before);
   }
@@ -147,7 +146,8 @@ void ToolCallParser::settle() {
   for (;;) {
     const std::size_t of_mark = finder_.held();
     std::size_t kept = of_mark;
-    while (kept < held_.size() && kept - of_mark < kMaxHeldSpace && is_space(held_[held_.size() - kept - 1])) ++kept;
+    while (kept < held_.size() && kept - of_mark < kMaxHeldSpace && is_white_space(held_[held_.size() - kept - 1]))
+      ++kept;
     if (kept == held_.size()) return;
     show(std::string_view(held_).substr(0, held_.size() - kept));
     held_.erase(0, held_.size() - kept);
@@ -158,11 +158,11 @@ void ToolCallParser::settle() {
 
 void ToolCallParser::show(std::string_view text) {
   if (drops_text()) return;
-  while (follows_call_ && !text.empty() && is_space(text.front())) text.remove_prefix(1);
+  if (follows_call_) text = without_leading(text);
   if (text.empty()) return;
   follows_call_ = false;
   const bool is_content = channel_ == Channel::kContent;
-  if (is_content) has_content_ = has_content_ || !std::ranges::all_of(text, is_space);
+  if (is_content) has_content_ = has_content_ || !std::ranges::all_of(text, is_white_space);
   const auto kind = is_content ? ToolCallEvent::Kind::kContent : ToolCallEvent::Kind::kReasoning;
   std::vector<ToolCallEvent>& events = reader_.events();
   if (events.empty() || events.back().kind != kind) events.push_back({.kind = kind});

@@ -5,7 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/ascii.h"
 #include "base/error.h"
+#include "base/text.h"
 
 namespace octavo {
 namespace {
@@ -40,10 +42,7 @@ constexpr RefusedFormat kRefused[] = {
 /// The beginning of a text in small letters, without a byte order mark and without white space.
 std::string begin_of_text(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  std::string begin(text.substr(0, 1024));
-  std::ranges::transform(begin, begin.begin(), [](char c) { return 'A' <= c && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-  return begin;
+  return lower_case(without_leading(text).substr(0, 1024));
 }
 
 /// The format of a file of boxes (ISO base media), which its first box names by brands of four letters.

@@ -7,7 +7,7 @@
 #include <boost/json.hpp>
 #include <map>
 
-#include "api/api.h"
+#include "api/api_named.h"
 #include "api/fake_text.h"
 #include "api/openai_response.h"
 #include "api/responses/responses_answer.h"

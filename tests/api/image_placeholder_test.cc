@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "api/api.h"
+#include "api/api_named.h"
 #include "api/openai_response.h"
 
 namespace octavo {

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "api/api.h"
+#include "api/api_named.h"
 #include "api/buffered_answer.h"
 #include "api/llama/llama_props.h"
 #include "api/llama/llama_request.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "api/api.h"
+#include "api/api_named.h"
 #include "api/messages/messages_answer.h"
 #include "api/messages/messages_request.h"
 #include "api/openai_response.h"

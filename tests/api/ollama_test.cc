@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "api/api.h"
+#include "api/api_named.h"
 #include "api/fields/keep_alive.h"
 #include "api/ollama/ollama_request.h"
 #include "api/openai_response.h"

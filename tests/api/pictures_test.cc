@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/api.h"
+#include "api/api_named.h"
 #include "api/llama/llama_props.h"
 #include "api/openai_response.h"
 #include "api/tokenize_handler.h"

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/api.h"
+#include "api/api_named.h"
 #include "api/openai_bodies.h"
 #include "api/responses/response_store.h"
 #include "api/shown_request.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "api/api.h"
+#include "api/api_named.h"
 #include "api/openai_response.h"
 #include "api/responses/responses_request.h"
 #include "api/shown_request.h"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-#include "api/api.h"
+#include "api/api_named.h"
 #include "api/call/vector_call.h"
 #include "api/fake_text.h"
 #include "api/prepare/relevance.h"

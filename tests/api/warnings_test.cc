@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "api/api.h"
+#include "api/api_named.h"
 #include "api/openai_response.h"
 #include "base/text.h"
 #include "octavo/request_event.h"

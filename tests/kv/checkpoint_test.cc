@@ -166,19 +166,6 @@ TEST_F(CheckpointCase, ASequenceIsCutAtACheckpointOrToNothing) {
   EXPECT_TRUE(kv->check_integrity());
 }
 
-TEST_F(CheckpointCase, AStateThatMustNotCountGoesBackToTheOneThatWasKept) {
-  const SequenceId id = compute({8}, 8);
-  const std::optional<BlockId> kept = state_slot(id);
-  ASSERT_TRUE(kv->reserve(id, 8, 14, copies));
-  EXPECT_NE(state_slot(id), kept);
-  EXPECT_EQ(kv->revert(id, 8), 8);
-  EXPECT_EQ(state_slot(id), kept);
-  EXPECT_EQ(kv->table(id, 0).num_blocks(), 2);
-  EXPECT_EQ(kv->revert(id, 7), 0);
-  EXPECT_FALSE(state_slot(id));
-  EXPECT_TRUE(kv->check_integrity());
-}
-
 TEST_F(CheckpointCase, StandEverySoManyTokensThatTheyTakeNoMoreThanWhatTheyStandBeside) {
   EXPECT_EQ(kv->checkpoint_interval() * kv->layout().bytes_per_token(), 64U);  // a snapshot's
   EXPECT_TRUE(kv->keeps_checkpoints());
@@ -202,7 +189,8 @@ TEST(CheckpointCaseOfWindows, AWindowNeedsNothingOfTheBlockBehindWhichTheStateSt
     const SequenceId other = kv->create_sequence();
     EXPECT_EQ(kv->attach_prefix(other, text, "").value(), window == 1 ? 0 : 16) << window;
     EXPECT_TRUE(kv->check_integrity());
-    EXPECT_EQ(kv->revert(other, 8), 0) << "the window has left what it would look at";
+    EXPECT_EQ(kv->longest_cut(other, 8), 0) << "the only checkpoint lies behind";
+    ASSERT_TRUE(kv->truncate(other, 0));
     EXPECT_TRUE(kv->check_integrity());
   }
 }

@@ -37,8 +37,7 @@ class Walk {
     if (kind < 60) return step(it->first, it->second);
     if (kind < 70) return fork(it->first, it->second);
     if (kind < 80) return cut(it->first, it->second);
-    if (kind < 86) return revert(it->first, it->second);
-    if (kind < 88) return release();
+    if (kind < 82) return release();
     ASSERT_TRUE(kv_->drop_sequence(it->first));
     sequences_.erase(it);
   }
@@ -117,21 +116,6 @@ class Walk {
     std::copy(other.begin() + end, other.end(), text.begin() + end);
   }
 
-  /// A step that does not count: its state has advanced, and nothing of it is left.
-  void revert(SequenceId id, const Tokens&) {
-    const std::int64_t first = kv_->sequence_length(id), end = std::min<std::int64_t>(first + 3, kMaxTokens);
-    std::vector<BlockCopy> copies;
-    if (first == end || !kv_->reserve(id, first, end, copies)) return;
-    const int states = kv_->num_groups();
-    for (const BlockCopy& copy : copies)
-      if (copy.group == states) state(copy.to) = state(copy.from);
-    state(kv_->table(id, states).get(0).value()).assign(3, -1);
-    const std::int64_t kept = kv_->revert(id, first);
-    ASSERT_LE(kept, first);
-    ASSERT_EQ(kv_->sequence_length(id), kept);
-    if (kept > 0) ++outcomes["reverted"];
-  }
-
   void release() {
     std::vector<BlockRun> runs;
     kv_->release_memory(pick(2) == 0, runs);
@@ -156,7 +140,7 @@ TEST_P(CheckpointWalk, EveryStateIsTheOneThatComputingAllTokensGives) {
     walk.verify();
     if (HasFatalFailure()) FAIL() << "after operation " << i;
   }
-  for (const char* outcome : {"attached", "steps", "forks", "cuts", "reverted", "releases"})
+  for (const char* outcome : {"attached", "steps", "forks", "cuts", "releases"})
     EXPECT_GT(walk.outcomes[outcome], 100) << outcome;
 }
 

@@ -5,7 +5,7 @@
 
 #include <boost/json.hpp>
 
-#include "api/api.h"
+#include "api/api_named.h"
 #include "api/fake_text.h"
 #include "replaced_new.h"
 #include "server/test_client.h"

@@ -4,16 +4,11 @@
 
 #include "api/answers/openai_finish.h"
 #include "api/answers/typed_events.h"
+#include "base/ascii.h"
 #include "json/json_document.h"
 #include "json/json_writer.h"
 
 namespace octavo {
-namespace {
-
-constexpr std::string_view kSpace = " \t\r\n";
-
-}  // namespace
-
 std::string_view AnswerBlocks::Block::arguments() const {
   return parse_json_object(text, {}) ? std::string_view(text) : "{}";
 }
@@ -90,7 +85,7 @@ void AnswerBlocks::add_text(Block::Kind kind, std::string_view text, std::string
   if (kind == Block::Kind::kReasoning && !call_.reasoning.is_shown) return;
   const bool is_new = !is_open_ || blocks_.back().kind != kind;
   // White space between two blocks belongs to neither.
-  if (is_new && !blocks_.empty()) text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  if (is_new && !blocks_.empty()) text = without_leading(text);
   if (text.empty()) return;
   if (is_new) open({.kind = kind}, out);
   Block& block = blocks_.back();

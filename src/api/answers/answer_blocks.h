@@ -79,8 +79,8 @@ class AnswerBlocks : public AnswerWriter {
   /// Whether a stream's blocks are held until its end, because the end shows them again.
   virtual bool keeps_stream() const { return false; }
   virtual bool keeps_tokens() const { return false; }
-  /// Whether the stream's events are typed (typed_events.h), and say which tokens they bring the client up to: the last
-  /// one that a token makes has `token_ids`, the answer's last one those of the token that ended it.
+  /// Whether the stream's events are typed (typed_events.h) and tell the tokens: of the events that a token makes, the
+  /// last one has `token_ids`. The token that ends the answer is in the answer's last event.
   virtual bool tags_events() const { return false; }
 
  private:

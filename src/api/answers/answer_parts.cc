@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
+
+#include "base/ascii.h"
+#include "base/hex.h"
 
 namespace octavo {
 namespace {
 
 constexpr std::size_t kIdDigits = 24;
 
-bool is_of_id(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         std::string_view("_-.:").contains(c);
-}
+bool is_of_id(char c) { return is_letter_or_digit(c) || std::string_view("_-.:").contains(c); }
 
 /// The id of a call: the model's own where clients can give it back, else one that no other call has.
 std::string id_of(const ToolCallEvent& event, std::string_view answer) {
@@ -23,9 +22,7 @@ std::string id_of(const ToolCallEvent& event, std::string_view answer) {
   const std::string text = fmt::format("{}\n{}", answer, event.index);
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  std::string id = "call_";
-  for (std::size_t i = 0; i < kIdDigits / 2; ++i) fmt::format_to(std::back_inserter(id), "{:02x}", digest[i]);
-  return id;
+  return "call_" + hex_digits(std::as_bytes(std::span(digest).first(kIdDigits / 2)));
 }
 
 }  // namespace

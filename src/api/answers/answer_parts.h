@@ -22,7 +22,7 @@ struct AnswerPart {
   /// Content or reasoning; for a call first the tool's name, then a piece of its arguments or of its input.
   std::string_view text = {};
   std::string_view id = {};          // the call's id, where it begins
-  const ClientTool* tool = nullptr;  // the tool that a call names; null: it is a plain function
+  const ClientTool* tool = nullptr;  // the tool that a call names, if it is more than a function; null: it is one
 };
 
 class AnswerParts {

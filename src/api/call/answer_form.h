@@ -21,7 +21,7 @@ struct AnswerForm {
   bool names_tokens_by_id = false;  // log-probabilities name tokens as "token_id:123"
   bool counts_prediction = false;   // usage says how much of the client's prediction was right
   int num_logprobs = -1;            // alternatives beside each token; 0: the token's own alone; -1: none asked for
-  int num_prompt_logprobs = -1;     // the same for the prompt's tokens; only where the answer is not streamed
+  int num_prompt_logprobs = -1;     // of the prompt's tokens; only where the answer is not streamed
   ShownReasoning reasoning = {};    // read by chats alone
 };
 

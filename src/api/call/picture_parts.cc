@@ -9,6 +9,7 @@
 
 #include "api/call/api_field.h"
 #include "api/call/completion.h"
+#include "base/ascii.h"
 #include "base/error.h"
 #include "tokenizer/json/base64.h"
 
@@ -25,13 +26,10 @@ constexpr std::string_view kDetails[] = {"", "auto", "low", "high", "original"};
 
 constexpr std::size_t kMaxScheme = 16;  // the most bytes of an address up to its first colon
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-
 /// Whether `text` begins with `scheme`, whatever the case of the letters.
 bool begins_with(std::string_view text, std::string_view scheme) {
-  return std::ranges::equal(text.substr(0, scheme.size()), scheme, [](char c, char wanted) {
-    return (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) == wanted;
-  });
+  return std::ranges::equal(text.substr(0, scheme.size()), scheme,
+                            [](char c, char wanted) { return lower(c) == wanted; });
 }
 
 /// The base64 in a data URL, or a text that is no URL, which counts as base64. Nothing: a data URL of another form.
@@ -46,12 +44,12 @@ std::optional<std::string_view> base64_of(std::string_view data) {
 
 /// The bytes of base64, which may have white space in it and lack padding, as some clients send it.
 std::optional<std::string> decode_loosely(std::string_view base64) {
-  while (!base64.empty() && is_space(base64.back())) base64.remove_suffix(1);
+  base64 = without_trailing(base64);
   if (base64.empty()) return std::nullopt;
-  if (base64.size() % 4 == 0 && std::ranges::none_of(base64, is_space)) return decode_base64(base64);
+  if (base64.size() % 4 == 0 && std::ranges::none_of(base64, is_white_space)) return decode_base64(base64);
   std::string plain;
   plain.reserve(base64.size() + 3);
-  std::ranges::copy_if(base64, std::back_inserter(plain), [](char c) { return !is_space(c); });
+  std::ranges::copy_if(base64, std::back_inserter(plain), [](char c) { return !is_white_space(c); });
   while (plain.size() % 4 != 0) plain += '=';
   return decode_base64(plain);
 }

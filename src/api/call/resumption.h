@@ -11,7 +11,7 @@ namespace octavo {
 
 struct Resumption {
   std::vector<TokenId> tokens = {};  // of the answer, which its client has
-  std::string id = {};               // that the answer had; empty: it gets a new one
+  std::string id = {};               // the id that the answer had; empty: it gets a new one
   bool verifies = false;             // all are drawn again and compared; else they count as drawn
 };
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <variant>
 
+#include "base/hex.h"
+
 namespace octavo {
 namespace {
 
@@ -52,9 +54,7 @@ class Text {
   std::string digest() const {
     std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
     SHA256(reinterpret_cast<const unsigned char*>(text_.data()), text_.size(), digest.data());
-    std::string digits;
-    for (std::size_t i = 0; i < kShownBytes; ++i) digits += fmt::format("{:02x}", digest[i]);
-    return digits;
+    return hex_digits(std::as_bytes(std::span(digest).first(kShownBytes)));
   }
 
  private:

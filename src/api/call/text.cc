@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 namespace octavo {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view without_suffix(std::string_view file_name) {
   if (file_name.ends_with(".gguf")) file_name.remove_suffix(5);
@@ -37,10 +36,8 @@ bool says_nothing(std::string_view slug) {
 std::string slug(std::string_view name) {
   std::string out;
   for (const char c : name) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    const bool kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || upper;
-    if (kept) {
-      out += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    if (is_letter_or_digit(c) || c == '.' || c == '_') {
+      out += lower(c);
     } else if (!out.empty() && out.back() != '-') {
       out += '-';
     }

@@ -89,7 +89,7 @@ void take_reasoning(FieldReader& reader, const ApiField& field) {
   reader.take(given.object());
 }
 
-/// Whether the field that should be the object around this one is only a switch or a word.
+/// Whether a switch or a word is given in place of the object whose member this field is.
 bool is_in_switch(FieldReader& reader, const ApiField& field) {
   const JsonCursor whole = reader.at(field.path.substr(0, field.path.find('.')));
   return whole.is_given() && whole.if_object() == nullptr;

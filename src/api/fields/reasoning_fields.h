@@ -45,7 +45,7 @@ extern const FieldTable kEffortFields;
 extern const FieldTable kThinkingObjectFields;
 /// The object `reasoning` of OpenRouter's API.
 extern const FieldTable kReasoningObjectFields;
-/// The same fields for completions: no template could read them.
+/// The fields of thinking for completions, which have no template that reads them.
 extern const FieldTable kNoThinkingFields;
 
 }  // namespace octavo

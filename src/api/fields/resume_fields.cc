@@ -11,6 +11,7 @@
 #include "api/call/completion.h"
 #include "api/call/token_ids.h"
 #include "api/fields/sampling_fields.h"
+#include "base/ascii.h"
 #include "base/error.h"
 
 namespace octavo {
@@ -48,9 +49,8 @@ constexpr std::size_t kMaxIdBytes = 64;
 ApiResult<std::string> read_id(const JsonCursor& given) {
   OCTAVO_TRY(const auto id, to_api_result(given.string()));
   if (!id) return std::string();
-  const bool is_one = !id->empty() && id->size() <= kMaxIdBytes && std::ranges::all_of(*id, [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
-  });
+  const bool is_one = !id->empty() && id->size() <= kMaxIdBytes &&
+                      std::ranges::all_of(*id, [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; });
   if (is_one) return std::string(*id);
   return refused(
       given.wrong_value(fmt::format("an answer's id: 1 to {} letters, digits, underscores and hyphens", kMaxIdBytes)));

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
-#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -24,6 +23,7 @@
 #include "api/responses/responses_tools.h"
 #include "api/responses/stored_items.h"
 #include "base/error.h"
+#include "base/hex.h"
 #include "base/random_bytes.h"
 #include "json/json_cursor.h"
 #include "json/json_writer.h"
@@ -39,9 +39,7 @@ constexpr std::size_t kIdBytes = 16;
 std::string new_id() {
   std::array<unsigned char, kIdBytes> bytes{};
   fill_random(bytes);
-  std::string id(kResponsePrefix);
-  for (const unsigned char byte : bytes) fmt::format_to(std::back_inserter(id), "{:02x}", byte);
-  return id;
+  return std::string(kResponsePrefix) + hex_digits(std::as_bytes(std::span(bytes)));
 }
 
 constexpr std::string_view kAskedLogprobs = "message.output_text.logprobs";

@@ -137,12 +137,6 @@ constexpr ApiField kScoreRows[] = {
     field::truncate("false"),
 };
 
-ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, ApiFields fields, VectorTask task) {
-  ApiRequest request;  // a new request, without settings for sampling
-  request.prompt = AskedVectors{.task = task};
-  return read_request(std::move(request), body, context, fields);
-}
-
 }  // namespace
 
 ApiFields rerank_fields() {
@@ -151,7 +145,7 @@ ApiFields rerank_fields() {
 }
 
 ApiResult<ApiRequest> read_rerank(const json::object& body, const ApiContext& context) {
-  OCTAVO_TRY(ApiRequest request, read(body, context, rerank_fields(), VectorTask::kRanks));
+  OCTAVO_TRY(ApiRequest request, field::read_vectors(body, context, rerank_fields(), {.task = VectorTask::kRanks}));
   if (request.vectors().texts.texts.empty())
     return refused(JsonCursor(body)["documents"].wrong_value("an array of texts", "missing_required_parameter"));
   return request;
@@ -163,7 +157,7 @@ ApiFields score_fields() {
 }
 
 ApiResult<ApiRequest> read_score(const json::object& body, const ApiContext& context) {
-  OCTAVO_TRY(ApiRequest request, read(body, context, score_fields(), VectorTask::kScores));
+  OCTAVO_TRY(ApiRequest request, field::read_vectors(body, context, score_fields(), {.task = VectorTask::kScores}));
   const AskedVectors::Texts &first = request.vectors().queries, &second = request.vectors().texts;
   for (const auto& [texts, name] : {std::pair(&first, "text_1"), std::pair(&second, "text_2")})
     if (texts->texts.empty())

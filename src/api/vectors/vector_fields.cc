@@ -190,13 +190,6 @@ constexpr ApiField kTeiSimilarityRows[] = {
     field::prompt_name("parameters.prompt_name"),
 };
 
-ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, ApiFields fields,
-                           AskedVectors vectors) {
-  ApiRequest request;  // a new request, without settings for sampling
-  request.prompt = std::move(vectors);
-  return read_request(std::move(request), body, context, fields);
-}
-
 }  // namespace
 
 namespace field {
@@ -222,6 +215,13 @@ constexpr TextType kTextTypes[] = {{"search_query", kQueries},
                                    {"passage", kDocuments}};
 
 }  // namespace
+
+ApiResult<ApiRequest> read_vectors(const json::object& body, const ApiContext& context, ApiFields fields,
+                                   AskedVectors vectors) {
+  ApiRequest request;  // a new request, without settings for sampling
+  request.prompt = std::move(vectors);
+  return read_request(std::move(request), body, context, fields);
+}
 
 ApiResult<void> check_num_texts(const JsonCursor& given, std::size_t count) {
   if (count <= kMaxTexts) return {};
@@ -341,35 +341,37 @@ ApiFields tei_similarity_fields() {
 }
 
 ApiResult<ApiRequest> read_openai_embedding(const json::object& body, const ApiContext& context) {
-  return read(body, context, openai_embedding_fields(), {.takes_base64 = true});
+  return field::read_vectors(body, context, openai_embedding_fields(), {.takes_base64 = true});
 }
 
 ApiResult<ApiRequest> read_llama_embedding(const json::object& body, const ApiContext& context) {
-  OCTAVO_TRY(ApiRequest request,
-             read(body, context, llama_embedding_fields(), {.takes_rows_of_tokens = true, .takes_base64 = true}));
+  OCTAVO_TRY(ApiRequest request, field::read_vectors(body, context, llama_embedding_fields(),
+                                                     {.takes_rows_of_tokens = true, .takes_base64 = true}));
   if (request.vectors().texts.texts.empty())
     return refused(JsonCursor(body)["content"].wrong_value(kForms, "missing_required_parameter"));
   return request;
 }
 
 ApiResult<ApiRequest> read_ollama_embed(const json::object& body, const ApiContext& context) {
-  return read(body, context, ollama_embed_fields(), {.cuts = true});
+  return field::read_vectors(body, context, ollama_embed_fields(), {.cuts = true});
 }
 
 ApiResult<ApiRequest> read_ollama_embedding(const json::object& body, const ApiContext& context) {
-  return read(body, context, ollama_embedding_fields(), {.cuts = true});
+  return field::read_vectors(body, context, ollama_embedding_fields(), {.cuts = true});
 }
 
 ApiResult<ApiRequest> read_tei_embed(const json::object& body, const ApiContext& context) {
-  return read(body, context, tei_embed_fields(), {});
+  return field::read_vectors(body, context, tei_embed_fields(), {});
 }
 
 ApiResult<ApiRequest> read_tei_embed_all(const json::object& body, const ApiContext& context) {
-  return read(body, context, tei_embed_all_fields(), {.pools_nothing = true, .takes_rows_of_tokens = true});
+  return field::read_vectors(body, context, tei_embed_all_fields(),
+                             {.pools_nothing = true, .takes_rows_of_tokens = true});
 }
 
 ApiResult<ApiRequest> read_tei_similarity(const json::object& body, const ApiContext& context) {
-  OCTAVO_TRY(ApiRequest request, read(body, context, tei_similarity_fields(), {.task = VectorTask::kComparisons}));
+  OCTAVO_TRY(ApiRequest request,
+             field::read_vectors(body, context, tei_similarity_fields(), {.task = VectorTask::kComparisons}));
   if (request.vectors().texts.texts.empty())
     return refused(
         JsonCursor(body)["inputs"]["sentences"].wrong_value("an array of texts", "missing_required_parameter"));

@@ -33,6 +33,9 @@ ApiResult<ApiRequest> read_tei_similarity(const boost::json::object& body, const
 
 namespace field {
 
+/// Reads a request for vectors, or for what is made of them.
+ApiResult<ApiRequest> read_vectors(const boost::json::object& body, const ApiContext& context, ApiFields fields,
+                                   AskedVectors vectors);
 /// Checks the number of texts. Error: there are too many; the error's place is the whole field.
 ApiResult<void> check_num_texts(const JsonCursor& given, std::size_t count);
 /// Cuts texts to `most` tokens, as the field says.

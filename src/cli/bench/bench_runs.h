@@ -33,7 +33,7 @@ struct BenchRun {
   double tokens = 0;  // tokens read or made in that time
   Work work;
   std::uint64_t steps = 0;
-  int threads = 0;           // that computed at the end
+  int threads = 0;           // the threads that computed at the end
   StepProfile profile = {};  // the profile of these steps, where the engine keeps profiles
 };
 

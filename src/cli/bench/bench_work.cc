@@ -27,7 +27,7 @@ Work step_work(const ModelInfo& info, std::span<const SequenceRows> sequences, i
   }
   const std::uint64_t unread = logit_rows > 0 ? 0 : model.output.bytes;
   work.bytes = static_cast<double>(info.weight_bytes_per_token - std::min(unread, info.weight_bytes_per_token));
-  for (const ExpertsWork& layers : model.experts) {  // those of one row are counted
+  for (const ExpertsWork& layers : model.experts) {  // the experts that one row meets are counted
     const double meeting = layers.only_logit_rows ? logit_rows : rows;
     if (meeting > 0)
       work.bytes += static_cast<double>(layers.bytes) * (distinct_experts(layers, meeting) - layers.num_chosen);

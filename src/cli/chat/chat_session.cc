@@ -6,6 +6,7 @@
 #include <ostream>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/to_size.h"
 #include "cli/chat/conversation_file.h"
 #include "cli/options/nearest.h"
@@ -20,11 +21,6 @@ namespace octavo::cli {
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
-
-std::string trimmed(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin));
-}
 
 std::string percent_of(int part, int whole) { return fmt::format("{:.0f} %", whole == 0 ? 0.0 : 100.0 * part / whole); }
 
@@ -142,7 +138,7 @@ Result<int> ChatSession::loop() {
 /// mistyped one.
 Result<void> ChatSession::take_command(const std::string& line) {
   const std::size_t space = std::min(line.find_first_of(kBlanks), line.size());
-  const std::string name = line.substr(0, space), argument = trimmed(line.substr(space));
+  const std::string name = line.substr(0, space), argument(trimmed(std::string_view(line).substr(space)));
   const auto command = std::ranges::find(commands(), name, &Command::name);
   if (command == commands().end()) {
     std::vector<std::string> names;
@@ -299,7 +295,7 @@ Result<void> ChatSession::load(const std::string& path) {
 
 Result<void> ChatSession::set(const std::string& argument) {
   const std::size_t space = std::min(argument.find_first_of(kBlanks), argument.size());
-  const std::string name = argument.substr(0, space), value = trimmed(argument.substr(space));
+  const std::string name = argument.substr(0, space), value(trimmed(std::string_view(argument).substr(space)));
   if (value.empty()) {
     bool any = false;
     for (const auto& [known, now] : sampling_values(sampling_)) {

@@ -3,22 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/to_size.h"
 #include "cli/picture_file.h"
 
 namespace octavo::cli {
 namespace {
-
-constexpr std::string_view kSpaces = " \t\r\n";
-
-std::string_view without_end_spaces(std::string_view text) {
-  return text.substr(0, text.find_last_not_of(kSpaces) + 1);
-}
-
-std::string_view without_spaces(std::string_view text) {
-  const std::string_view rest = without_end_spaces(text);
-  return rest.substr(std::min(rest.find_first_not_of(kSpaces), rest.size()));
-}
 
 /// How many tokens spell the first `num_bytes` bytes; nothing: a token reaches across that place.
 std::optional<std::size_t> tokens_of_bytes(const ModelText& words, std::span<const TokenId> tokens,
@@ -155,8 +145,7 @@ std::optional<std::size_t> Conversation::end_of_answer(const ChatTurn& turn, std
   // A tokenizer may normalize a text, and a template may trim it, so the tokens are compared as well.
   const auto plain = words_->tokenize(answer, {.add_special = false, .parse_special = false});
   const std::string normalized = plain ? words_->detokenize(*plain) : answer;
-  const std::array<std::string_view, 4> forms = {answer, normalized, without_end_spaces(normalized),
-                                                 without_spaces(normalized)};
+  const std::array<std::string_view, 4> forms = {answer, normalized, without_trailing(normalized), trimmed(normalized)};
   for (const std::string_view form : forms) {
     if (!rest.starts_with(form)) continue;
     if (const auto end = tokens_of_bytes(*words_, rendered, text_.size() + form.size())) return end;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string_view>
 
+#include "base/ascii.h"
 #include "base/joined.h"
 #include "base/text.h"
 #include "cli/options/named_templates.h"
@@ -81,9 +82,7 @@ void Translator::pass_each(std::string_view option, std::string_view list) {
   while (!list.empty()) {
     const std::string_view part = list.substr(0, list.find(','));
     list.remove_prefix(std::min(list.size(), part.size() + 1));
-    const std::size_t begin = part.find_first_not_of(' ');
-    if (begin == std::string_view::npos) continue;
-    pass(option, part.substr(begin, part.find_last_not_of(' ') + 1 - begin));
+    if (const std::string_view value = trimmed(part, " "); !value.empty()) pass(option, value);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/joined.h"
+
 namespace octavo::cli {
 namespace {
 
@@ -34,8 +36,7 @@ void append_description(std::string_view text, std::size_t column, std::string& 
 }
 
 void append_option(const Option& option, std::string& out) {
-  std::string names;
-  for (const std::string& name : option.names()) names += (names.empty() ? "" : ", ") + name;
+  const std::string names = joined(option.names(), std::identity());
   // Long names are aligned, also where there is no short name.
   std::string line = (names.starts_with("--") ? "      " : "  ") + names;
   if (!option.is_flag()) line += ' ' + option.type();

@@ -2,21 +2,19 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace octavo::cli {
 namespace {
 
 constexpr std::size_t kLongestWord = 64;  // longer words are no typing errors, and would take time
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool begins_with(std::string_view text, std::string_view begin) {
   return text.size() >= begin.size() && edit_distance(text.substr(0, begin.size()), begin) == 0;
 }
 
 /// A name without its dashes, which say nothing about how similar two names are.
-std::string_view without_dashes(std::string_view name) {
-  return name.substr(std::min(name.find_first_not_of('-'), name.size()));
-}
+std::string_view without_dashes(std::string_view name) { return without_leading(name, "-"); }
 
 }  // namespace
 

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstring>
 #include <optional>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/text.h"
 #include "base/to_size.h"
 
@@ -46,20 +46,6 @@ std::string place_of(int descriptor) {
   return size <= 0 || to_size(size) == text.size() ? std::string() : std::string(text.data(), to_size(size));
 }
 
-/// Decodes bytes that are written as %XX.
-std::string decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned char byte = 0;
-    const bool is_escape =
-        text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16).ptr == text.data() + i + 3;
-    out += is_escape ? static_cast<char>(byte) : text[i];
-    if (is_escape) i += 2;
-  }
-  return out;
-}
-
 /// The path in an address; nothing: it has none that could exist.
 std::optional<std::string> path_in(std::string_view address) {
   address.remove_prefix(std::min(kScheme.size(), address.size()));
@@ -67,7 +53,7 @@ std::optional<std::string> path_in(std::string_view address) {
     address.remove_prefix(2);
     if (address.starts_with(kThisMachine)) address.remove_prefix(kThisMachine.size() - 1);
   }
-  std::string path = decoded(address);
+  std::string path = percent_decoded(address);
   if (path.empty() || path.size() >= PATH_MAX || path.find('\0') != std::string::npos) return std::nullopt;
   return path;
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "api/call/text.h"
+#include "base/ascii.h"
 #include "cli/options/options.h"
 #include "http/listener.h"
 
@@ -16,7 +17,7 @@ constexpr std::string_view kLoopback = "127.0.0.1";
 
 /// An address of ZeroMQ: of a port alone, on this machine.
 Result<std::string> parse_events_address(const std::string& text) {
-  const bool is_port = !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  const bool is_port = !text.empty() && std::ranges::all_of(text, is_digit);
   OCTAVO_TRY(const ListenAddress address, parse_listen_address(is_port ? fmt::format("{}:{}", kLoopback, text) : text));
   const bool is_v6 = address.host.contains(':');
   return fmt::format("tcp://{}{}{}:{}", is_v6 ? "[" : "", address.host, is_v6 ? "]" : "", address.port);

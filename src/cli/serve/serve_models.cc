@@ -43,9 +43,6 @@ struct FoundModel {
   bool is_pulled = false;    // clients alone want it, and have told its names: what its file says is anybody's word
 };
 
-/// Takes the name that stands for every name out of a model's; whether it was there.
-bool take_any_name(std::vector<std::string>& names) { return std::erase(names, "*") > 0; }
-
 /// Names of a file as requests may call it, the likeliest first. One that clients had fetched has those by which they
 /// did, so that no file takes another model's name.
 std::vector<std::string> names_of(const FoundModel& model, const ModelSource& source) {
@@ -257,7 +254,7 @@ Result<server::ModelEntry> make_entry(const FoundModel& model, OpenSections& ope
   if (section != nullptr) {
     entry.names = {section->id};
     std::ranges::copy(section->aliases, std::back_inserter(entry.names));
-    entry.takes_any_name = take_any_name(entry.names);
+    entry.takes_any_name = server::take_any_name(entry.names);
   }
   for (const std::string& name : names)
     if (!contains(entry.names, name)) entry.names.push_back(name);
@@ -272,7 +269,7 @@ Result<server::ModelEntry> make_entry(const FoundModel& model, OpenSections& ope
 /// No two models have the same id; further ones get a number.
 void make_unique(std::vector<server::ModelEntry>& entries) {
   std::set<std::string> ids;
-  std::map<std::string, int> numbers;  // that models of one name had last
+  std::map<std::string, int> numbers;  // the last number that models of one name got
   for (server::ModelEntry& entry : entries) {
     std::string id = entry.names.front();
     for (int& number = numbers.try_emplace(id, 1).first->second; !ids.insert(id).second;)
@@ -339,7 +336,7 @@ server::ModelEntry one_model(const ModelsOptions& options, const EngineOptions& 
   };
   server::ModelEntry entry{
       .names = options.names, .load = load, .is_loaded_at_start = true, .set_sampling = setting(options.sampling)};
-  entry.takes_any_name = take_any_name(entry.names);
+  entry.takes_any_name = server::take_any_name(entry.names);
   return entry;
 }
 
@@ -358,7 +355,7 @@ Result<bool> may_see(const ModelsOptions& options, const EngineOptions& engine, 
 Result<std::vector<server::ModelEntry>> find_models(const ModelsOptions& options, const EngineOptions& engine,
                                                     Context& context, const std::stop_token& stop) {
   std::vector<std::string> names = options.names;
-  const bool takes_any_name = take_any_name(names);
+  const bool takes_any_name = server::take_any_name(names);
   if (!names.empty())
     return fail(
         "--served-model-name: found several models, of which it can name none, expected '*'; a section [model.ID] of "

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "base/to_size.h"
 
 namespace octavo {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 constexpr std::size_t kMaxDivisorDigits = 15;
 

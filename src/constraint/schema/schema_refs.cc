@@ -1,8 +1,9 @@
 #include "constraint/schema/schema_refs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
+
+#include "base/hex.h"
 
 namespace octavo {
 namespace {
@@ -49,19 +50,6 @@ std::string without_dots(std::string_view path) {
   std::string joined = is_absolute ? "/" : "";
   for (std::size_t i = 0; i < parts.size(); ++i) joined.append(i == 0 ? "" : "/").append(parts[i]);
   return joined;
-}
-
-std::string percent_decoded(std::string_view text) {
-  std::string decoded;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned byte = 0;
-    const bool is_escape =
-        text[i] == '%' && i + 2 < text.size() &&
-        std::from_chars(text.data() + i + 1, text.data() + i + 3, byte, 16).ptr == text.data() + i + 3;
-    decoded += is_escape ? static_cast<char>(byte) : text[i];
-    if (is_escape) i += 2;
-  }
-  return decoded;
 }
 
 std::pair<std::string_view, std::string_view> split_fragment(std::string_view reference) {

@@ -53,7 +53,7 @@ struct AppendedToken {
 /// How many drafted tokens of a choice had rows, and how many of them were drawn.
 struct DraftCounts {
   int num_tokens = 0, num_accepted = 0;
-  int num_predicted = 0, num_predicted_accepted = 0;  // those of the request's prediction
+  int num_predicted = 0, num_predicted_accepted = 0;  // tokens of the request's prediction
 };
 
 /// One of the answers to a request's prompt, from when the prompt is computed.

@@ -182,7 +182,7 @@ void Step::guess() {
 void Step::schedule(StepPlan& plan) {
   Scheduler& scheduler = parts_.scheduler;
   try {
-    const int num_passes = joint_.is_under_way() ? 1 : 0;  // which has the threads for a while after each step
+    const int num_passes = joint_.is_under_way() ? 1 : 0;  // a pass has the threads for a while after each step
     scheduler.schedule(plan, parts_.active_engines.count() + num_passes, guesses_ms_);
     for (const Sequence* admitted : plan.newly_admitted) parts_.requests.find(admitted->params.id)->place.leave();
   } catch (const std::bad_alloc&) {
@@ -302,7 +302,7 @@ void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& wo
                : parts_.answers.deliver_prompt_logits(plan, slice, given, parts_.runner.info().vocab_size);
     take_threads(workers);
   }
-  accept(plan, num_accepted, plan.sequences.size());  // those after the last slice, whose logits nobody wants
+  accept(plan, num_accepted, plan.sequences.size());  // sequences after the last slice, whose logits nobody wants
 }
 
 /// Adds rows to the vectors of their requests. After the last row of a prompt, the model's head is applied.

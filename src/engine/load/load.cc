@@ -179,8 +179,8 @@ Result<void> add_pictures(PictureFile file, const EngineOptions& options, const 
   return {};
 }
 
-/// Sets how many rows of a picture see each other. An encoder that nobody has named gives way to a card that was asked
-/// for, which does not know how far these rows see.
+/// Sets how many rows of a picture see each other. A card does not compute such rows: an encoder that was found beside
+/// the model, and not named, is then left out.
 void find_joint_rows(const EngineOptions& options, FoundPictures& pictures, ModelConfig& config) {
   if (!pictures.file || !config.joins_pictures()) return;
   if (pictures.file->was_found && options.device == Device::kCuda) {

@@ -10,8 +10,8 @@ struct SchedulerCounts {
   std::uint64_t preempted_blocks = 0;  // blocks that preemptions freed
   std::uint64_t computed_tokens = 0;
   std::uint64_t prompt_tokens = 0;     // tokens of prompts that were admitted
-  std::uint64_t cached_tokens = 0;     // those of them that others had computed
-  std::uint64_t lookup_tokens = 0;     // those of them that were looked for in the prefix cache
+  std::uint64_t cached_tokens = 0;     // tokens of prompts that others had computed
+  std::uint64_t lookup_tokens = 0;     // tokens of prompts that were looked for in the prefix cache
   std::uint64_t diverged_prompts = 0;  // prompts that part from what their owner's others have computed
 };
 

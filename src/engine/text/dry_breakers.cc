@@ -11,7 +11,6 @@ std::shared_ptr<const BreakerTokens> DryBreakers::tokens_of(const std::vector<st
       keep(found);
       return found;
     }
-    ++num_searches_;
   }
   auto found = std::make_shared<const BreakerTokens>(breakers, search(breakers));
   const std::scoped_lock lock(mutex_);
@@ -19,11 +18,6 @@ std::shared_ptr<const BreakerTokens> DryBreakers::tokens_of(const std::vector<st
   held_.push_back(found);
   keep(found);
   return found;
-}
-
-std::uint64_t DryBreakers::num_searches() const {
-  const std::scoped_lock lock(mutex_);
-  return num_searches_;
 }
 
 std::shared_ptr<const BreakerTokens> DryBreakers::find(const std::vector<std::string>& breakers) const {

@@ -32,8 +32,6 @@ class DryBreakers {
 
   /// The tokens of a list; without a vocabulary there are none. Throws std::bad_alloc.
   std::shared_ptr<const BreakerTokens> tokens_of(const std::vector<std::string>& breakers) const;
-  /// How often the vocabulary was searched.
-  std::uint64_t num_searches() const;
 
  private:
   std::vector<TokenId> search(std::span<const std::string> breakers) const;
@@ -45,7 +43,6 @@ class DryBreakers {
   mutable std::mutex mutex_;
   mutable std::vector<std::shared_ptr<const BreakerTokens>> kept_;  // at most kMaxLists, the most recently used first
   mutable std::vector<std::weak_ptr<const BreakerTokens>> held_;    // lists that others hold, or no longer do
-  mutable std::uint64_t num_searches_ = 0;
 };
 
 }  // namespace octavo

@@ -32,8 +32,8 @@ struct PictureRules {
   const Tokenizer* tokenizer = nullptr;  // of the texts around rows; null: the family has none
   int min_tokens = 0, max_tokens = 0;    // for a picture that asks for no number of tokens
   int most_tokens = 0;                   // the most that a picture may ask for; 0: the family's
-  bool turns_by_grid = false;            // see SequenceGiven, as is the next
-  bool joins_rows = false;
+  bool turns_by_grid = false;            // as in SequenceGiven
+  bool joins_rows = false;               // as in SequenceGiven
   PictureBounds bounds = {};
   std::string encoder_hash = {};
 

@@ -307,7 +307,7 @@ struct Softmax {
 struct Merge {
   Softmax all;
   float earlier, later;
-  bool is_first, is_empty;  // there were no earlier positions; there are no later ones
+  bool is_first, is_empty;  // nothing is earlier; the later part has no positions
 
   OCTAVO_GPU_DEVICE float of(float before, float behind) const {
     return is_empty ? before : is_first ? behind : simt::fma(behind, later, simt::mul(before, earlier));

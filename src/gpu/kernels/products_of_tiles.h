@@ -19,8 +19,8 @@ struct TileWarp {
 
   const ProductOfPanels& m;
   const int g = simt::lane() / 4, j = simt::lane() % 4;
-  const int first_panel, first_tile;  // the first ones of the block
-  const int warp_panel, warp_tile;    // the first ones of the warp within the block
+  const int first_panel, first_tile;  // of the block
+  const int warp_panel, warp_tile;    // the first ones of the warp, counted from those
   Sums acc, part;
 
   OCTAVO_GPU_DEVICE TileWarp(const ProductOfPanels& argument, int tile)

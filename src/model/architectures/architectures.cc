@@ -4,6 +4,8 @@
 #include <numeric>
 #include <vector>
 
+#include "base/joined.h"
+
 namespace octavo {
 namespace {
 
@@ -113,10 +115,6 @@ std::string_view nearest_architecture(std::string_view name) {
   return nearest;
 }
 
-std::string supported_architectures() {
-  std::string names;
-  for (const Architecture& row : kArchitectures) names += (names.empty() ? "" : ", ") + std::string(row.name);
-  return names;
-}
+std::string supported_architectures() { return joined(kArchitectures, &Architecture::name); }
 
 }  // namespace octavo

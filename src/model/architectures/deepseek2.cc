@@ -1,5 +1,7 @@
 // DeepSeek V2 and V3 (DeepSeek-AI, 2024), GLM-4.7-Flash (Zhipu AI, 2026), Kimi K2 (Moonshot AI, 2025) and Mistral 4
 // (Mistral AI, 2026): latent attention, and a mixture with an expert for every row behind some dense layers.
+#include <utility>
+
 #include "model/architectures/architectures.h"
 #include "model/architectures/experts_keys.h"
 #include "model/architectures/latent_keys.h"
@@ -22,20 +24,15 @@ Result<void> read_deepseek2(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_latent_layer(keys, config, RopeLayout::kNeighbours));
   OCTAVO_TRY(layer.attention()->temperature, read_temperature(keys, config));
   OCTAVO_TRY(const bool is_mixture, has_experts(keys));
-  if (!is_mixture) {
-    DenseFfnSpec dense;
-    OCTAVO_TRY(dense.width, keys.size("feed_forward_length"));
-    layer.feed_forward = dense;
-    OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
-  } else {
+  if (is_mixture) {
     RouterSpec router{.choice_bias = Presence::kOptional};
     OCTAVO_TRY(router.gate, gate_without_key(keys, config));
-    OCTAVO_TRY(layer.feed_forward, read_experts_and_shared(keys, router, SumsToOne::kByKey));
-    OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
-    OCTAVO_TRY_VOID(read_leading_dense_layers(keys, config));
+    return read_mixture_layers(keys, std::move(layer), router, config);
   }
-  take_no_factors_of_feed_forwards(config);
-  return {};
+  DenseFfnSpec dense{.has_factors = false};
+  OCTAVO_TRY(dense.width, keys.size("feed_forward_length"));
+  layer.feed_forward = dense;
+  return read_equal_layers(keys, layer, config);
 }
 
 }  // namespace octavo

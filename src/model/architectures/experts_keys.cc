@@ -147,6 +147,15 @@ Result<void> read_leading_dense_layers(const ModelKeys& keys, ModelConfig& confi
   return make_dense(keys, [count](int layer) { return layer < count; }, config);
 }
 
+Result<void> read_mixture_layers(const ModelKeys& keys, LayerSpec layer, const RouterSpec& family,
+                                 ModelConfig& config) {
+  OCTAVO_TRY(layer.feed_forward, read_experts_and_shared(keys, family, SumsToOne::kByKey));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
+  OCTAVO_TRY_VOID(read_leading_dense_layers(keys, config));
+  take_no_factors_of_feed_forwards(config);
+  return {};
+}
+
 Result<void> make_dense(const ModelKeys& keys, const std::function<bool(int layer)>& is_dense, ModelConfig& config) {
   for (int i = 0; i < config.num_layers(); ++i) {
     if (!is_dense(i)) continue;

@@ -26,7 +26,7 @@ enum class SumsToOne : std::uint8_t { kAlways, kByKey };
 Result<ExpertsFfnSpec> read_routed_experts(const ModelKeys& keys, int width, const RouterSpec& family,
                                            SumsToOne sums_to_one);
 
-/// The same of a layer whose rows meet so many experts, in files that give each layer a number of its own.
+/// The mixture of a layer whose rows meet `num_chosen` experts, in files that give each layer a number of its own.
 Result<ExpertsFfnSpec> read_routed_experts(const ModelKeys& keys, int width, int num_chosen, const RouterSpec& family,
                                            SumsToOne sums_to_one);
 
@@ -41,5 +41,7 @@ Result<ExpertsFfnSpec> read_experts_and_shared(const ModelKeys& keys, const Rout
 Result<void> make_dense(const ModelKeys& keys, const std::function<bool(int layer)>& is_dense, ModelConfig& config);
 /// The first layers that the file says so of have a dense feed-forward in place of a mixture.
 Result<void> read_leading_dense_layers(const ModelKeys& keys, ModelConfig& config);
+/// Layers like `layer` with such a mixture, behind the leading dense ones; without factors of feed-forwards.
+Result<void> read_mixture_layers(const ModelKeys& keys, LayerSpec layer, const RouterSpec& family, ModelConfig& config);
 
 }  // namespace octavo

@@ -1,5 +1,7 @@
 // GLM-4.5 and 4.6 (Zhipu AI, 2025): a router with sigmoids and a bias for the choice, an expert for every row, and
 // dense layers first. Half of each head is rotated.
+#include <utility>
+
 #include "model/architectures/architectures.h"
 #include "model/architectures/experts_keys.h"
 #include "model/architectures/rope_keys.h"
@@ -12,11 +14,7 @@ Result<void> read_glm4moe(const ModelKeys& keys, ModelConfig& config) {
   layer.ffn_norm_is_post_attention = true;
   OCTAVO_TRY_VOID(read_rope_sections(keys, false, layer.attention()->rope));
   constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kOptional};
-  OCTAVO_TRY(layer.feed_forward, read_experts_and_shared(keys, kRouter, SumsToOne::kByKey));
-  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
-  OCTAVO_TRY_VOID(read_leading_dense_layers(keys, config));
-  take_no_factors_of_feed_forwards(config);
-  return {};
+  return read_mixture_layers(keys, std::move(layer), kRouter, config);
 }
 
 }  // namespace octavo

@@ -5,6 +5,7 @@
 
 #include "base/to_size.h"
 #include "model/architectures/architectures.h"
+#include "model/architectures/experts_keys.h"
 #include "model/architectures/llama_layer.h"
 #include "model/architectures/recurrence_keys.h"
 #include "model/architectures/scale_keys.h"
@@ -27,11 +28,8 @@ Result<void> finish_attention(const ModelKeys& keys, AttentionSpec& attention) {
 }
 
 Result<void> finish_feed_forward(const ModelKeys& keys, LayerSpec& layer) {
-  if (auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward)) {
-    constexpr std::string_view kSharedWidth = "expert_shared_feed_forward_length";
-    OCTAVO_TRY(experts->shared_width, keys.has(kSharedWidth) ? keys.count(kSharedWidth) : Result<int>(0));
-    experts->shared_is_gated = false;
-  }
+  if (auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward))
+    OCTAVO_TRY_VOID(read_shared_expert(keys, *experts));
   take_no_factors_of_feed_forward(layer);
   return {};
 }
@@ -43,7 +41,7 @@ Result<void> read_granite(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY_VOID(finish_attention(keys, *layer.attention()));
   OCTAVO_TRY_VOID(finish_feed_forward(keys, layer));
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
-  return read_scales(keys, LogitScale::kDivides, config);
+  return read_scales(keys, config);
 }
 
 Result<void> read_granitehybrid(const ModelKeys& keys, ModelConfig& config) {
@@ -63,7 +61,7 @@ Result<void> read_granitehybrid(const ModelKeys& keys, ModelConfig& config) {
     OCTAVO_TRY_VOID(finish_attention(keys, attention));
     config.layers[i].mixer = attention;
   }
-  return read_scales(keys, LogitScale::kDivides, config);
+  return read_scales(keys, config);
 }
 
 }  // namespace octavo

@@ -18,10 +18,8 @@ OutputGate gate_of(const ModelKeys& keys, int layer, const AttentionSpec& attent
 }  // namespace
 
 Result<void> read_laguna(const ModelKeys& keys, ModelConfig& config) {
-  LayerSpec layer;
   constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kRequired};
-  OCTAVO_TRY(layer.feed_forward, read_experts_and_shared(keys, kRouter, SumsToOne::kByKey));
-  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
+  OCTAVO_TRY_VOID(read_mixture_layers(keys, {}, kRouter, config));
   OCTAVO_TRY(std::vector<AttentionSpec> attentions, read_attentions(keys, config));
   for (std::size_t i = 0; i < attentions.size(); ++i) {
     attentions[i].qk_norm = Presence::kRequired;
@@ -29,11 +27,8 @@ Result<void> read_laguna(const ModelKeys& keys, ModelConfig& config) {
     config.layers[i].mixer = attentions[i];
   }
   OCTAVO_TRY(const bool is_windowed, has_windows(keys));
-  if (is_windowed)
-    OCTAVO_TRY_VOID(read_windows_of_plain_positions(keys, kGlobalLayerOfFour, config.layers, GlobalLayer::kFirst));
-  OCTAVO_TRY_VOID(read_leading_dense_layers(keys, config));
-  take_no_factors_of_feed_forwards(config);
-  return {};
+  return is_windowed ? read_windows_of_plain_positions(keys, kGlobalLayerOfFour, config.layers, GlobalLayer::kFirst)
+                     : Result<void>();
 }
 
 }  // namespace octavo

@@ -2,28 +2,17 @@
 //
 // Files of the first models have no scales. llama.cpp then divides logits by 256 over the width, where the original
 // divides by the width over 256, and so does Octavo.
-#include <cmath>
-
 #include "model/architectures/architectures.h"
 #include "model/architectures/llama_layer.h"
 #include "model/architectures/scale_keys.h"
 
 namespace octavo {
-namespace {
-
-// scale_emb, scale_depth and dim_model_base of the family's config.json.
-constexpr float kEmbeddingScale = 12, kDepthScale = 1.4F, kBaseWidth = 256;
-
-}  // namespace
-
 Result<void> read_minicpm(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_llama_layer(keys, config, 10000.0));
   take_no_factors_of_feed_forward(layer);
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
-  config.embedding_scale = kEmbeddingScale;
-  config.residual_scale = kDepthScale / std::sqrt(static_cast<float>(config.num_layers()));
-  config.logit_scale = kBaseWidth / static_cast<float>(config.width);
-  return read_scales(keys, LogitScale::kDivides, config);
+  set_scales_of_minicpm(config);
+  return read_scales(keys, config);
 }
 
 }  // namespace octavo

@@ -1,5 +1,7 @@
 #include "model/architectures/scale_keys.h"
 
+#include <cmath>
+
 namespace octavo {
 namespace {
 
@@ -13,16 +15,24 @@ Result<void> read_scale(const ModelKeys& keys, std::string_view suffix, float& s
 
 }  // namespace
 
-Result<void> read_scales(const ModelKeys& keys, LogitScale effect, ModelConfig& config) {
+Result<void> read_scales(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY_VOID(read_scale(keys, "embedding_scale", config.embedding_scale));
   OCTAVO_TRY_VOID(read_scale(keys, "residual_scale", config.residual_scale));
   float of_logits = 0;
   OCTAVO_TRY_VOID(read_scale(keys, "logit_scale", of_logits));
-  if (of_logits > 0) config.logit_scale = effect == LogitScale::kDivides ? 1 / of_logits : of_logits;
+  if (of_logits > 0) config.logit_scale = 1 / of_logits;
   for (LayerSpec& layer : config.layers)
     if (AttentionSpec* attention = layer.attention())
       OCTAVO_TRY_VOID(read_scale(keys, "attention.scale", attention->scale));
   return {};
+}
+
+void set_scales_of_minicpm(ModelConfig& config) {
+  // scale_emb, scale_depth and dim_model_base of the family's config.json.
+  constexpr float kEmbeddingScale = 12, kDepthScale = 1.4F, kBaseWidth = 256;
+  config.embedding_scale = kEmbeddingScale;
+  config.residual_scale = kDepthScale / std::sqrt(static_cast<float>(config.num_layers()));
+  config.logit_scale = kBaseWidth / static_cast<float>(config.width);
 }
 
 Result<std::optional<AttentionTemperature>> read_temperature(const ModelKeys& keys, const ModelConfig& config) {

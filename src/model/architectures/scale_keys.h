@@ -7,12 +7,13 @@
 
 namespace octavo {
 
-/// The effect of a file's logit_scale.
-enum class LogitScale : std::uint8_t { kMultiplies, kDivides };
+/// The scales of embeddings, of what layers add to the stream, of scores and of logits, which the file's number
+/// divides. Those that the file lacks stay as they are in `config`, whose layers must be there; so do those that are 0,
+/// as llama.cpp writes none.
+Result<void> read_scales(const ModelKeys& keys, ModelConfig& config);
 
-/// The scales of embeddings, of what layers add to the stream, of scores and of logits. Those that the file lacks stay
-/// as they are in `config`, whose layers must be there; so do those that are 0, as llama.cpp writes none.
-Result<void> read_scales(const ModelKeys& keys, LogitScale effect, ModelConfig& config);
+/// The scales that MiniCPM's files leave out. The layers must be there.
+void set_scales_of_minicpm(ModelConfig& config);
 
 /// The growth of scores with the position, where the file has one. Its steps are as long as the context before it was
 /// stretched, unless the file names their length.

@@ -9,7 +9,7 @@
 namespace octavo {
 namespace {
 
-/// Of a layer that sees all: half of what the file says, which is of the others.
+/// Halves the rotated dimensions of a layer that sees all: the file has the number of the others.
 Result<void> rotate_half(const ModelKeys& keys, AttentionSpec& attention) {
   if (attention.rope.num_rotated % 4 != 0)
     return fail("{}: {} is {}, expected a multiple of 4: half of them are rotated where a layer sees all", keys.path(),
@@ -39,7 +39,7 @@ Result<void> read_gated_attentions(const ModelKeys& keys, ModelConfig& config) {
   return {};
 }
 
-/// Of each layer; 0 is none, and so is a file without the key.
+/// The limit of each layer; 0: none, as in a file without the key.
 Result<std::vector<float>> read_limits(const ModelKeys& keys, std::string_view suffix, int num_layers) {
   if (!keys.has(suffix)) return std::vector<float>(to_size(num_layers), 0.0F);
   OCTAVO_TRY(std::vector<float> limits, keys.numbers(suffix, num_layers));

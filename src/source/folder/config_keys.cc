@@ -17,11 +17,6 @@ Result<std::string_view> rope_type(const JsonObject& rope) {
   return "default";
 }
 
-/// The dimensions of a head of which a part is rotated.
-std::uint64_t rotated_dims(double part, std::uint64_t head) {
-  return static_cast<std::uint64_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(head));
-}
-
 Result<void> add_yarn_keys(const FamilyKeys& keys, const JsonObject& rope) {
   keys.out.add_text(keys.key("rope.scaling.type"), "yarn");
   OCTAVO_TRY(const double factor, rope.number("factor"));
@@ -96,6 +91,10 @@ Result<std::uint64_t> head_length(const JsonObject& config) {
   if (heads == 0 || width % heads != 0)
     return fail("{} is missing, and {} is no multiple of the {} heads", config.place("head_dim"), width, heads);
   return check_head_length(config, "hidden_size", width / heads);
+}
+
+std::uint64_t rotated_dims(double part, std::uint64_t head) {
+  return static_cast<std::uint64_t>(std::clamp(part, 0.0, 1.0) * static_cast<double>(head));
 }
 
 Result<void> add_named_sizes(const FamilyKeys& keys, std::span<const SizeName> names) {
@@ -225,30 +224,25 @@ Result<std::optional<JsonObject>> rope_object(const JsonObject& config, std::str
   return parameters->object_if(kind_of_layer);
 }
 
+Result<std::optional<double>> rope_number(const JsonObject& config, std::string_view name,
+                                          std::string_view kind_of_layer) {
+  OCTAVO_TRY(const auto rope, rope_object(config, kind_of_layer));
+  OCTAVO_TRY(const auto own, rope ? rope->number_if(name) : Result<std::optional<double>>(std::nullopt));
+  return own ? Result<std::optional<double>>(own) : config.number_if(name);
+}
+
 Result<void> add_angle_keys(const FamilyKeys& keys) {
-  OCTAVO_TRY(const auto rope, rope_object(keys.config, "full_attention"));
-  std::optional<double> base;
-  if (rope) {
-    OCTAVO_TRY(base, rope->number_if("rope_theta"));
-  }
-  if (!base) {
-    OCTAVO_TRY(base, keys.config.number_if("rope_theta"));
-  }
+  OCTAVO_TRY(const auto base, rope_number(keys.config, "rope_theta", "full_attention"));
   if (base) keys.out.add_f32(keys.key("rope.freq_base"), *base);
+  OCTAVO_TRY(const auto rope, rope_object(keys.config, "full_attention"));
   return rope ? add_scaling_keys(keys, *rope) : Result<void>{};
 }
 
 Result<void> add_rope_keys(const FamilyKeys& keys, double rotated) {
   OCTAVO_TRY_VOID(add_angle_keys(keys));
-  OCTAVO_TRY(const auto rope, rope_object(keys.config, "full_attention"));
   OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
-  OCTAVO_TRY(const auto part, keys.config.number_if("partial_rotary_factor"));
-  rotated = part.value_or(rotated);
-  if (rope) {
-    OCTAVO_TRY(const auto own, rope->number_if("partial_rotary_factor"));
-    rotated = own.value_or(rotated);
-  }
-  keys.out.add_u32(keys.key("rope.dimension_count"), rotated_dims(rotated, head));
+  OCTAVO_TRY(const auto part, rope_number(keys.config, "partial_rotary_factor", "full_attention"));
+  keys.out.add_u32(keys.key("rope.dimension_count"), rotated_dims(part.value_or(rotated), head));
   return {};
 }
 
@@ -328,8 +322,7 @@ Result<std::vector<float>> llama3_factors(const JsonObject& rope, std::optional<
 Result<std::vector<float>> rope_factors(const JsonObject& config, Math math) {
   OCTAVO_TRY(const auto rope, rope_object(config));
   if (!rope) return std::vector<float>();
-  OCTAVO_TRY(const auto own_base, rope->number_if("rope_theta"));
-  OCTAVO_TRY(const auto base, own_base ? Result<std::optional<double>>(own_base) : config.number_if("rope_theta"));
+  OCTAVO_TRY(const auto base, rope_number(config, "rope_theta"));
   OCTAVO_TRY(const std::uint64_t head, head_length(config));
   return llama3_factors(*rope, base, head, math);
 }

@@ -82,13 +82,18 @@ Result<std::uint64_t> head_length(const JsonObject& config);
 /// The object that says how positions are rotated, of a kind of layer ("full_attention") where each has its own; none:
 /// config.json has the base alone.
 Result<std::optional<JsonObject>> rope_object(const JsonObject& config, std::string_view kind_of_layer = {});
+/// A number of the rotation, which stands in that object or beside it; none: in neither.
+Result<std::optional<double>> rope_number(const JsonObject& config, std::string_view name,
+                                          std::string_view kind_of_layer = {});
+/// The dimensions of a head that are rotated, of which `part` is the share.
+std::uint64_t rotated_dims(double part, std::uint64_t head);
 /// Divisors of frequencies of a head in layers that see all, of which a part of the pairs is rotated.
 Result<std::vector<float>> proportional_rope_factors(const JsonObject& config, std::uint64_t head);
 /// Divisors of frequencies by which Llama 3.1 stretches its context, one for each pair of `rotated` dimensions; empty:
 /// the positions are stretched in another way, or not at all. Error: one is wrong, or there is no base.
 Result<std::vector<float>> llama3_factors(const JsonObject& rope, std::optional<double> base, std::uint64_t rotated,
                                           Math math);
-/// The same of a config's whole heads.
+/// The factors of llama3_factors() for heads that are rotated as a whole.
 Result<std::vector<float>> rope_factors(const JsonObject& config, Math math);
 
 }  // namespace octavo

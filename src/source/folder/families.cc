@@ -404,7 +404,7 @@ constexpr Family with_other_parts(Family family, std::string_view model) {
   family.has_other_parts = true;
   return renamed(family, model);
 }
-/// The same with an encoder of pictures of a family that is read.
+/// The language part of a model whose encoder of pictures is read, too; `tower`: the encoder's family.
 constexpr Family with_tower(Family family, std::string_view model, std::string_view tower) {
   family.tower = tower;
   return with_other_parts(family, model);

@@ -12,7 +12,7 @@ namespace octavo {
 Result<void> add_llama_keys(const FamilyKeys& keys);
 Result<void> add_mixtral_keys(const FamilyKeys& keys);
 Result<void> add_mistral3_keys(const FamilyKeys& keys);
-/// Those of families without any of their own: Seed-OSS, ERNIE 4.5, GLM-4, StableLM.
+/// The keys of families without any of their own: Seed-OSS, ERNIE 4.5, GLM-4, StableLM.
 Result<void> add_plain_keys(const FamilyKeys& keys);
 Result<void> add_hunyuan_keys(const FamilyKeys& keys);
 /// OLMo 2 and 3, EXAONE 4.
@@ -44,13 +44,13 @@ Result<void> add_qwen_keys(const FamilyKeys& keys);
 Result<void> add_qwen3moe_keys(const FamilyKeys& keys);
 /// The part of Qwen2-VL, Qwen2.5-VL and Qwen3-VL that reads text.
 Result<void> add_qwen3vl_keys(const FamilyKeys& keys);
-/// The same with experts.
+/// The text part of Qwen3-VL with experts.
 Result<void> add_qwen3vlmoe_keys(const FamilyKeys& keys);
 Result<void> add_qwen35_keys(const FamilyKeys& keys);
 Result<void> add_qwen35moe_keys(const FamilyKeys& keys);
 Result<void> add_lfm2_keys(const FamilyKeys& keys);
 Result<void> add_lfm3_keys(const FamilyKeys& keys);
-/// Those of layers without a window, a part of whose pairs stay.
+/// The divisors of layers without a window, in which a part of the pairs is not rotated.
 Result<std::vector<float>> lfm3_rope_factors(const JsonObject& config, Math math);
 Result<void> add_qwen3next_keys(const FamilyKeys& keys);
 Result<void> add_glm4moe_keys(const FamilyKeys& keys);
@@ -63,7 +63,7 @@ Result<void> add_bailingmoe2_keys(const FamilyKeys& keys);
 Result<void> add_spark2_5_keys(const FamilyKeys& keys);
 Result<void> add_llama4_keys(const FamilyKeys& keys);
 Result<void> add_step35_keys(const FamilyKeys& keys);
-/// Those of layers that see all, which rotate half of a head.
+/// The divisors of layers that see all, which rotate half of a head.
 Result<std::vector<float>> step35_rope_factors(const JsonObject& config, Math math);
 /// DeepSeek V2, whose router is a softmax unless config.json says otherwise; V3, whose is of sigmoids; Mistral 4.
 Result<void> add_deepseek_v2_keys(const FamilyKeys& keys);

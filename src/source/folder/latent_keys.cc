@@ -125,11 +125,9 @@ Result<void> add_minicpm3_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(require_number(keys, "scale_emb", 12));
   OCTAVO_TRY_VOID(require_number(keys, "scale_depth", 1.4));
   OCTAVO_TRY_VOID(require_number(keys, "dim_model_base", 256));
+  OCTAVO_TRY(const auto base, rope_number(keys.config, "rope_theta"));
   OCTAVO_TRY(const auto rope, rope_object(keys.config));
-  OCTAVO_TRY(auto base, keys.config.number_if("rope_theta"));
   if (rope) {
-    OCTAVO_TRY(const auto own_base, rope->number_if("rope_theta"));
-    if (own_base) base = own_base;
     OCTAVO_TRY(const std::uint64_t context, keys.config.size("max_position_embeddings"));
     constexpr std::string_view kOriginal = "original_max_position_embeddings";
     OCTAVO_TRY(const auto original, rope->size_if(kOriginal));

@@ -21,10 +21,8 @@ Result<void> add_hunyuan_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_context(keys));
   OCTAVO_TRY_VOID(require_flag(keys, "use_qk_norm", true));
   OCTAVO_TRY(const auto rope, rope_object(keys.config));
-  OCTAVO_TRY(auto base, keys.config.number_if("rope_theta"));
+  OCTAVO_TRY(const auto base, rope_number(keys.config, "rope_theta"));
   if (rope) {
-    OCTAVO_TRY(const auto own_base, rope->number_if("rope_theta"));
-    if (own_base) base = own_base;
     OCTAVO_TRY(const auto alpha, rope->number_if("alpha"));
     if (alpha) keys.out.add_f32(keys.key("rope.scaling.alpha"), *alpha);
   }

@@ -1,5 +1,4 @@
 // Phi 3, 3.5 and Phi-4-mini, whose rotation has two lists of factors (LongRoPE).
-#include <algorithm>
 #include <cmath>
 
 #include "base/text.h"
@@ -55,19 +54,11 @@ Result<std::vector<float>> list_of(const JsonObject& rope, std::string_view name
 Result<void> add_phi3_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_common_keys(keys));
   OCTAVO_TRY_VOID(add_context(keys));
-  OCTAVO_TRY(const auto rope, rope_object(keys.config));
-  OCTAVO_TRY(auto base, keys.config.number_if("rope_theta"));
-  OCTAVO_TRY(auto part, keys.config.number_if("partial_rotary_factor"));
-  if (rope) {
-    OCTAVO_TRY(const auto own_base, rope->number_if("rope_theta"));
-    OCTAVO_TRY(const auto own_part, rope->number_if("partial_rotary_factor"));
-    if (own_base) base = own_base;
-    if (own_part) part = own_part;
-  }
+  OCTAVO_TRY(const auto base, rope_number(keys.config, "rope_theta"));
+  OCTAVO_TRY(const auto part, rope_number(keys.config, "partial_rotary_factor"));
   OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
   keys.out.add_f32(keys.key("rope.freq_base"), base.value_or(kRopeBase));
-  keys.out.add_u32(keys.key("rope.dimension_count"),
-                   static_cast<std::uint64_t>(std::clamp(part.value_or(1), 0.0, 1.0) * static_cast<double>(head)));
+  keys.out.add_u32(keys.key("rope.dimension_count"), rotated_dims(part.value_or(1), head));
   OCTAVO_TRY(const auto stretched, long_rope(keys.config));
   if (!stretched) return {};
   OCTAVO_TRY(auto original, keys.config.size_if(kOriginal));

@@ -169,7 +169,7 @@ Result<void> add_step35_keys(const FamilyKeys& keys) {
   return add_router(keys);
 }
 
-/// Those of layers that see all, which rotate half of a head; the others are there for the list's length alone.
+/// The divisors of layers that see all, which rotate half of a head; those behind them only fill the list.
 Result<std::vector<float>> step35_rope_factors(const JsonObject& config, Math math) {
   OCTAVO_TRY(const auto rope, rope_object(config, kGlobal));
   if (!rope) return std::vector<float>();

@@ -103,9 +103,9 @@ Result<void> add_qwen2_keys(const TowerKeys& keys, std::span<const SizeName> wid
   OCTAVO_TRY_VOID(add_sizes(keys, kSizes));
   OCTAVO_TRY_VOID(add_size_or(keys, keys.vision, {"patch_size", "patch_size"}, 14));
   OCTAVO_TRY_VOID(add_size_or(keys, keys.vision, {"spatial_merge_size", "spatial_merge_size"}, 2));
-  constexpr std::uint64_t kImageSide = 560;  // which says nothing
+  constexpr std::uint64_t kImageSide = 560;  // the key must be there, and nobody reads it
   keys.out.add_u32(vision_key("image_size"), kImageSide);
-  constexpr double kEpsilon = 1e-6;  // the epsilon, which no member tells
+  constexpr double kEpsilon = 1e-6;  // no member has it
   keys.out.add_f32(vision_key("attention.layer_norm_epsilon"), kEpsilon);
   return {};
 }
@@ -117,7 +117,7 @@ Result<void> add_qwen2vl_tower(const TowerKeys& keys) {
   return add_qwen2_keys(keys, kWidths);
 }
 
-/// The number of a layer that sees all, of which every so many-th does.
+/// The distance from one layer that sees all to the next: the last of every so many does.
 Result<std::uint64_t> window_pattern(const JsonObject& vision) {
   constexpr std::string_view kWhole = "fullatt_block_indexes";
   OCTAVO_TRY(const std::uint64_t num_layers, number_of_layers(vision, "depth"));

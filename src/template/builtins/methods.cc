@@ -6,6 +6,7 @@
 
 #include "base/to_size.h"
 #include "template/builtins/arguments.h"
+#include "template/builtins/find_named.h"
 #include "template/values/iteration.h"
 #include "template/values/operators.h"
 #include "template/values/python_text.h"
@@ -69,23 +70,18 @@ constexpr std::string_view kRefusedOfDicts[] = {"clear", "pop", "popitem", "setd
 constexpr std::string_view kRefusedOfLists[] = {"append", "clear", "pop",    "reverse",
                                                 "insert", "sort",  "extend", "remove"};
 
-const NamedMethod* find_in(std::span<const NamedMethod> methods, std::string_view name) {
-  const auto found = std::find_if(methods.begin(), methods.end(), [&](const auto& m) { return m.name == name; });
-  return found == methods.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 const NamedMethod* find_method(const Value& value, std::string_view name) {
   switch (value.kind()) {
     case Kind::kText: {
-      const NamedMethod* found = find_in(text_methods(), name);
-      return found != nullptr ? found : find_in(text_query_methods(), name);
+      const NamedMethod* found = find_named(text_methods(), name);
+      return found != nullptr ? found : find_named(text_query_methods(), name);
     }
-    case Kind::kDict: return find_in(kDictMethods, name);
-    case Kind::kList: return find_in(kListMethods, name);
-    case Kind::kTuple: return find_in(std::span(kListMethods).first(2), name);
-    case Kind::kFloat: return find_in(kFloatMethods, name);
+    case Kind::kDict: return find_named(kDictMethods, name);
+    case Kind::kList: return find_named(kListMethods, name);
+    case Kind::kTuple: return find_named(std::span(kListMethods).first(2), name);
+    case Kind::kFloat: return find_named(kFloatMethods, name);
     default: return nullptr;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/ascii.h"
 #include "tokenizer/json/json_parts.h"
 #include "tokenizer/pretokenize/digit_groups.h"
 #include "tokenizer/pretokenize/pattern.h"
@@ -16,8 +17,8 @@ std::string escaped_pattern(std::string_view text) {
   std::string pattern;
   for (const char c : text) {
     const bool is_ascii = (static_cast<unsigned char>(c) & 0x80) == 0;
-    const bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    pattern += is_ascii && !is_word ? fmt::format("\\x{{{:X}}}", static_cast<unsigned>(c)) : std::string(1, c);
+    pattern +=
+        is_ascii && !is_letter_or_digit(c) ? fmt::format("\\x{{{:X}}}", static_cast<unsigned>(c)) : std::string(1, c);
   }
   return pattern;
 }

@@ -150,7 +150,7 @@ class RegexParser {
   const bool is_ecma_;
   std::size_t place_ = 0;
   std::size_t num_ranges_ = 0;
-  std::map<std::string, std::optional<CodePointSet>, std::less<>> categories_;  // those that were looked up
+  std::map<std::string, std::optional<CodePointSet>, std::less<>> categories_;  // the categories that were looked up
 };
 
 Result<RegexNode> RegexParser::parse() {

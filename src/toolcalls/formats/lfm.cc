@@ -47,15 +47,10 @@ Reading<bool> read(CallReader& in, std::size_t) {
     if (!is_read) co_await read_rest(in, kEndOfCalls);
     in.end();
     if (!is_read) co_return true;
-    co_await skip_space(in);
-    const int next = co_await in.peek();
-    if (next != ',') break;
-    in.take();
+    const bool goes_on = co_await expect_after_space(in, ",");
+    if (!goes_on) break;
   }
-  const bool closes = co_await expect(in, "]");
-  if (!closes) co_return false;
-  in.keep_read();
-  co_return co_await expect_after_space(in, kEndOfCalls);
+  co_return co_await end_list(in, kEndOfCalls);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The fields that OpenAI's API does not have: samplers under llama.cpp's names, words and tokens under vLLM's.
+// The table of sampling_fields.h, and what reads its fields that OpenAI's API does not have: samplers under llama.cpp's
+// names, words and tokens under vLLM's.
 #include <fmt/format.h>
 
 #include <boost/json/value.hpp>
