@@ -12,6 +12,7 @@ constexpr int kBlockSize = 4;
 /// `num_tokens` tokens of one text, of which the first ones are computed.
 Sequence make_sequence(const BlockHasher& hasher, int num_tokens, int num_computed, int priority = 0) {
   Sequence sequence;
+  sequence.state = Sequence::State::kRunning;
   sequence.params.priority = priority;
   sequence.tokens.assign(to_size(num_tokens), 7);
   sequence.params.prompt_tokens = sequence.pending.prompt_logits_from = num_tokens;

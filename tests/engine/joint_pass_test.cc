@@ -102,7 +102,71 @@ TEST(JointPass, ManyWithOnePictureHaveTheirOwnAnswers) {
   }
   engine->run();
   for (const auto& [id, request] : asked) EXPECT_TRUE(engine.answer(id).same_tokens(reference_answer(request, 32)));
-  EXPECT_LT(engine.runner().num_joint_passes(), 16) << "those that came later find it cached";
+  EXPECT_EQ(engine.runner().num_joint_passes(), 1) << "the others find it cached";
+}
+
+/// Sixteen that ask at once, each by its last tokens; gives their ids with what was asked.
+std::vector<std::pair<RequestId, Request>> ask_sixteen(TestEngine& engine, const Request& request, int num_own) {
+  std::vector<std::pair<RequestId, Request>> asked;
+  for (int i = 0; i < 16; ++i) {
+    Request own = request;
+    for (int token = 0; token < num_own; ++token)
+      own.tokens[own.tokens.size() - 1 - static_cast<std::size_t>(token)] = (i + token) % test::kPlaceholder;
+    asked.emplace_back(engine.submit(own), own);
+  }
+  return asked;
+}
+
+TEST(JointPass, ManyWithOnePictureShareItsBlocksWhereverTheyBegin) {
+  for (const double step_ms : {0.0, 0.05})
+    for (const int chunk : {3, 64})
+      for (int first = 0; first < 9; ++first) {
+        SCOPED_TRACE(testing::Message() << "first " << first << ", chunk " << chunk << ", " << step_ms << " ms");
+        TestEngine engine(joining({.limits = {.max_step_tokens = chunk, .max_sequences = 16, .step_ms = step_ms}}));
+        const int end = first + 10,
+                  blocks_end = (end + 3) / 4 * 4;  // the block in which the picture ends is shared, too
+        const Request request = with_picture(blocks_end - 10 + 3, first, 1);
+        const auto asked = ask_sixteen(engine, request, 3);
+        engine->run();
+        for (const auto& [id, own] : asked) EXPECT_TRUE(engine.answer(id).same_tokens(reference_answer(own, 32)));
+        EXPECT_EQ(engine.runner().num_joint_passes(), 1);
+        EXPECT_EQ(engine.runner().num_joint_pieces(), 5);
+      }
+}
+
+TEST(JointPass, RowsInABlockThatNobodySharesAreComputedAlone) {
+  TestEngine engine(joining());
+  const Request request = with_picture(6, 3, 1);  // rows 3 to 13; the last block is each one's own
+  const auto asked = ask_sixteen(engine, request, 3);
+  engine->run();
+  for (const auto& [id, own] : asked) EXPECT_TRUE(engine.answer(id).same_tokens(reference_answer(own, 32)));
+  EXPECT_EQ(engine.runner().num_joint_passes(), 16);
+  EXPECT_EQ(engine.runner().num_joint_pieces(), 5 + 15) << "of the others one row each";
+}
+
+TEST(JointPass, TwoPicturesInOneBlockAreComputedOnceEach) {
+  TestEngine engine(joining());
+  engine.run(with_picture(2, 1, 1)), engine.run(with_picture(2, 1, 2));  // so that both have vectors
+  const int passes = engine.runner().num_joint_passes();
+  Request request = with_picture(9, 3, 1);  // rows 3 to 13
+  add_picture(request, 14, made_up_picture(2, 5, 2));
+  const auto asked = ask_sixteen(engine, request, 4);
+  engine->run();
+  for (const auto& [id, own] : asked) EXPECT_TRUE(engine.answer(id).same_tokens(reference_answer(own, 32)));
+  EXPECT_EQ(engine.runner().num_joint_passes(), passes + 2);
+}
+
+TEST(JointPass, AnotherGoesOnWhereTheFirstIsCancelled) {
+  for (const int pieces : {0, 3}) {
+    TestEngine engine(joining());
+    const auto asked = ask_sixteen(engine, with_picture(9, 2, 1), 3);
+    while (engine.runner().num_joint_passes() == 0 || engine.runner().num_joint_pieces() < pieces) engine->step();
+    engine->cancel(asked.front().first);
+    engine->run();
+    for (std::size_t i = 1; i < asked.size(); ++i)
+      EXPECT_TRUE(engine.answer(asked[i].first).same_tokens(reference_answer(asked[i].second, 32)));
+    EXPECT_EQ(engine.runner().num_joint_passes(), 2);
+  }
 }
 
 TEST(JointPass, ACachedPrefixMayEndInAPicture) {

@@ -4,6 +4,18 @@
 
 namespace octavo {
 
+namespace {
+
+/// Whether another one may wait for a claimant. One that has given way claims nothing any more; one that waits for a
+/// picture's vectors may wait for the memory of those that the other needs in the same block.
+bool is_kept(const Sequence& claimant, const Sequence& other) {
+  if (!claimant.is_running()) return false;
+  const bool has_vectors = claimant.awaits_joint_pass() || claimant.notes.joint_end > 0;
+  return !claimant.waits() || has_vectors || !other.given.has_rows(other.num_computed, claimant.num_computed);
+}
+
+}  // namespace
+
 BlockClaims::BlockClaims(int block_size, int max_step_tokens, int max_sequences) : block_size_(block_size) {
   claims_.reserve(to_size(max_sequences) + to_size(max_step_tokens));
 }
@@ -35,8 +47,11 @@ Sequence* BlockClaims::claimant_of_next_block(const Sequence& sequence) const {
   const bool attaches = sequence.may_use_cache() && sequence.num_computed % block_size_ == 0 &&
                         to_size(next) < sequence.chain.size() && (next + 1) * block_size_ < sequence.num_tokens();
   if (!attaches) return nullptr;
-  const auto claim = std::ranges::find(claims_, sequence.chain.hashes()[to_size(next)], &Claim::block);
-  return claim == claims_.end() || claim->claimant == &sequence ? nullptr : claim->claimant;
+  for (const Claim& claim : claims_) {
+    if (claim.block != sequence.chain.hashes()[to_size(next)] || !is_kept(*claim.claimant, sequence)) continue;
+    return claim.claimant == &sequence ? nullptr : claim.claimant;
+  }
+  return nullptr;
 }
 
 }  // namespace octavo

@@ -1,7 +1,8 @@
 // The claims of a step: which sequence computes which block, so that no other computes it, too.
 //
 // A prompt whose next block another one claims waits for it, and attaches to it in the next step. Claims are made anew
-// in each step: they pass on by themselves when their claimant is gone.
+// in each step: they pass on by themselves when their claimant is gone. One that waits for a picture, or whose joint
+// pass is under way, keeps its claim of the block that it has begun.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
 #pragma once

@@ -17,8 +17,6 @@ Scheduler::Limits checked(Scheduler::Limits limits) {
   return limits;
 }
 
-bool can_go_on(const Sequence* sequence) { return !sequence->waits(); }
-
 }  // namespace
 
 Scheduler::Scheduler(const Limits& limits, KvCacheManager& kv, const CostModel* cost)
@@ -159,8 +157,9 @@ bool Scheduler::schedule_decode(StepPlan& plan, Sequence& sequence) {
 void Scheduler::schedule_prompts(StepPlan& plan) {
   prompts_.clear();
   for (Sequence* sequence : queues_.running())
-    if (sequence->is_catching_up() && !sequence->waits()) prompts_.push_back(sequence);
+    if (sequence->is_catching_up()) prompts_.push_back(sequence);
   plan.claims.claim_half_done_blocks(prompts_);
+  std::erase_if(prompts_, [](const Sequence* sequence) { return sequence->waits(); });
   if (places_.exist()) places_.raise_priorities(prompts_);
   std::ranges::sort(prompts_, {}, [](const Sequence* sequence) {
     const bool patient = sequence->notes.steps_waited < kMaxStepsWaited;
@@ -212,17 +211,25 @@ bool Scheduler::schedule_chunk(StepPlan& plan, Sequence& sequence, int max_token
   return true;
 }
 
+/// Whether nothing but room, or another one's room, keeps a sequence from a row: it waits neither itself nor for a
+/// block that a waiting one has begun.
+bool Scheduler::can_go_on(const StepPlan& plan, const Sequence& sequence) const {
+  if (sequence.waits() || places_.exist()) return !sequence.waits();
+  const Sequence* claimant = plan.claims.claimant_of_next_block(sequence);
+  return claimant == nullptr || !claimant->waits();
+}
+
 // Nothing is planned, so all running sequences are prompts without room for a row: the best rank takes room from the
-// worst. If a better rank waits with the blocks that are missing, it is that one's turn. If all wait for masks or
-// pictures, nobody's.
+// worst, whatever others claim. If a better rank waits with the blocks that are missing, it is that one's turn. If all
+// wait for masks or pictures, or for what others that do have begun, nobody's.
 void Scheduler::schedule_best(StepPlan& plan) {
-  plan.claims.clear();
+  const auto goes_on = [&](const Sequence* sequence) { return can_go_on(plan, *sequence); };
   int num_tokens = 0;
   while (num_tokens == 0) {
     if (queues_.running().empty()) admission_.admit(plan.newly_admitted);
     if (queues_.running().empty() && awaits_reads()) return;
     OCTAVO_CHECK(!queues_.running().empty(), "{} sequences wait and none can run", num_waiting());
-    const auto first = std::ranges::find_if(queues_.running(), can_go_on);
+    const auto first = std::ranges::find_if(queues_.running(), goes_on);
     if (first == queues_.running().end()) return;
     Sequence& best = **first;
     if (best.awaits_choices()) return choose_choices(plan);
@@ -237,15 +244,26 @@ void Scheduler::schedule_best(StepPlan& plan) {
     victim != nullptr ? preemption_.preempt_all(*victim) : preemption_.suspend(best);
     block_budget_.count_promises(queues_.running());
   }
-  Sequence& best = **std::ranges::find_if(queues_.running(), can_go_on);
+  Sequence& best = **std::ranges::find_if(queues_.running(), goes_on);
   const bool scheduled = schedule_chunk(plan, best, num_tokens);
   OCTAVO_CHECK(scheduled, "sequence {} yields to nobody", best.params.id);
 }
 
+/// The sequence whose pass the best rank waits for; null: nobody waits for one.
+Sequence* Scheduler::next_for_joint_pass(const StepPlan& plan) const {
+  for (Sequence* sequence : queues_.running()) {
+    Sequence* claimant = plan.claims.claimant_of_next_block(*sequence);
+    const bool goes_on = claimant != nullptr && (claimant->waits() || queues_.has_rows(*claimant));
+    Sequence* next = goes_on ? claimant : sequence;
+    if (next->awaits_joint_pass()) return next;
+  }
+  return nullptr;
+}
+
 Sequence* Scheduler::begin_joint_pass(const StepPlan& plan, std::vector<BlockCopy>& copies) {
-  const auto next = std::ranges::find_if(queues_.running(), &Sequence::awaits_joint_pass);
-  if (next == queues_.running().end()) return nullptr;
-  Sequence& sequence = **next;
+  Sequence* next = next_for_joint_pass(plan);
+  if (next == nullptr) return nullptr;
+  Sequence& sequence = *next;
   const int rows = sequence.given.num_joint_rows(sequence.num_computed), end = sequence.num_computed + rows;
   block_budget_.count_promises(queues_.running());
   if (!make_joint_room(plan, sequence, rows)) return nullptr;
@@ -260,10 +278,10 @@ bool Scheduler::make_joint_room(const StepPlan& plan, Sequence& sequence, int ro
   while (block_budget_.tokens_that_fit(sequence, rows) < rows) {
     if (!plan.is_empty()) return false;
     Sequence* victim = preemption_.victim_for(sequence);
-    if (victim == nullptr && (awaits_reads() || &sequence != queues_.running().front())) return false;
-    OCTAVO_CHECK(victim != nullptr || num_waiting() > 0, "sequence {} has no room though it is alone",
-                 sequence.params.id);
     if (victim == nullptr) {
+      const bool is_best = &sequence == queues_.running().front();
+      if (awaits_reads() || (!is_best && !is_awaited(plan, sequence))) return false;
+      OCTAVO_CHECK(!is_best || num_waiting() > 0, "sequence {} has no room though it is alone", sequence.params.id);
       preemption_.suspend(sequence);
       return false;
     }
@@ -271,6 +289,13 @@ bool Scheduler::make_joint_room(const StepPlan& plan, Sequence& sequence, int ro
     block_budget_.count_promises(queues_.running());
   }
   return true;
+}
+
+/// Whether a running sequence waits for the block that this one has begun, and so would wait as long as this one does.
+bool Scheduler::is_awaited(const StepPlan& plan, const Sequence& sequence) const {
+  return std::ranges::any_of(queues_.running(), [&](const Sequence* other) {
+    return plan.claims.claimant_of_next_block(*other) == &sequence;
+  });
 }
 
 bool Scheduler::is_in_joint_pass(const Sequence* sequence, RequestId id, int choice) const {

@@ -69,9 +69,9 @@ class Scheduler {
   /// `spent_ms`: the time that the step has taken already. Throws std::bad_alloc where the system has no memory:
   /// running sequences must be removed before the next call.
   void schedule(StepPlan& plan, int num_engines = 1, double spent_ms = 0);
-  /// Begins a joint pass for the first running sequence whose next rows need one, and reserves their blocks; null:
-  /// there is none, or `plan`, the step that was just scheduled, leaves it no room. Where the step is empty, others
-  /// give way. Copies of blocks are added to `copies`. Throws std::bad_alloc as above.
+  /// Begins the joint pass that the first running sequence needs, or needs the results of, and reserves its blocks;
+  /// null: there is none, or `plan`, the step that was just scheduled, leaves it no room. Where the step is empty,
+  /// others give way. Copies of blocks are added to `copies`. Throws std::bad_alloc as above.
   Sequence* begin_joint_pass(const StepPlan& plan, std::vector<BlockCopy>& copies);
   /// Whether a sequence runs, and a joint pass is under way for it. The pointer may be to one that is gone.
   bool is_in_joint_pass(const Sequence* sequence, RequestId id, int choice) const;
@@ -131,7 +131,10 @@ class Scheduler {
   bool schedule_whole(StepPlan& plan, Sequence& sequence);
   const Sequence* claimant_for(const StepPlan& plan, const Sequence& sequence) const;
   bool schedule_chunk(StepPlan& plan, Sequence& sequence, int max_tokens);
+  bool can_go_on(const StepPlan& plan, const Sequence& sequence) const;
   void schedule_best(StepPlan& plan);
+  Sequence* next_for_joint_pass(const StepPlan& plan) const;
+  bool is_awaited(const StepPlan& plan, const Sequence& sequence) const;
   bool some_wait() const;
   bool make_joint_room(const StepPlan& plan, Sequence& sequence, int rows);
   void advance(StepPlan& plan, Sequence& sequence, int num_tokens);

@@ -28,6 +28,10 @@ bool Sequence::awaits_joint_pass() const {
   return false;
 }
 
+bool SequenceGiven::has_rows(int begin, int end) const {
+  return std::ranges::any_of(rows, [&](const GivenRows& given) { return given.first < end && given.end() > begin; });
+}
+
 int SequenceGiven::num_joint_rows(int position) const {
   if (!joins_rows) return 0;
   for (const GivenRows& given : rows)

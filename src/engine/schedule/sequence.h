@@ -109,6 +109,8 @@ struct SequenceGiven {
   bool turns_by_grid = false;  // a picture takes as many positions as its longer side has tokens: rotations have parts
   bool joins_rows = false;     // the rows of a picture see each other, so that they are computed together
 
+  /// Whether there are rows of pictures from `begin` to `end`.
+  bool has_rows(int begin, int end) const;
   /// How many rows from `position` on are computed together; 0: the row there may be computed by itself.
   int num_joint_rows(int position) const;
   /// The most rows behind the first `num_computed` that are computed together.
