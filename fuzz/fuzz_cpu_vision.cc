@@ -35,7 +35,7 @@ TinyTower small(const char* family, int grid, int merge = 2) {
 }
 
 const std::string& bytes_of_tower(std::size_t index) {
-  static const std::array<std::string, 12> kTowers = {
+  static const std::array<std::string, 14> kTowers = {
       TinyTower{.layers = 1, .width = 32, .heads = 2, .ffn = 32, .patch = 2, .grid = 3, .text = 16}.bytes(),
       TinyTower{.layers = 1, .width = 32, .heads = 2, .ffn = 64, .patch = 2, .grid = 3, .type = octavo::DType::kQ8_0}
           .bytes(),
@@ -43,6 +43,8 @@ const std::string& bytes_of_tower(std::size_t index) {
           .bytes(),
       TinyTower{.layers = 1, .width = 32, .heads = 2, .ffn = 32, .patch = 2, .grid = 3, .fused = false}.bytes(),
       small("gemma4v", 20).bytes(),
+      small("gemma4uv", 20, 3).bytes(),
+      small("gemma3", 4).bytes(),
       small("idefics3", 2).bytes(),
       small("lfm2", 3).bytes(),
       small("pixtral", 1).bytes(),

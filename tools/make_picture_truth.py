@@ -215,9 +215,10 @@ SIZES = {"qwen3vl_merger": lambda height, width, least, most: smart_resize(heigh
          "minicpmv4_6": tiles_of_minicpm,
          "muse-glimmer": lambda height, width, _, most: muse_resize(height, width, 28, most)[::-1]}
 SIZES["qwen2.5vl_merger"] = SIZES["qwen2vl_merger"]
+SIZES["gemma4uv"] = SIZES["gemma4v"]  # transformers has the same rule in both families' processors
 RANGES = {"qwen3vl_merger": ((64, 16384), (8, 4096), (64, 1280), (1, 1)),
           "gemma3": ((1, 256),), "gemma4v": ((1, 70), (1, 140), (1, 280), (1, 560), (1, 1120)),
-          "idefics3": ((1, 4096),),
+          "gemma4uv": ((1, 280), (1, 1120)), "idefics3": ((1, 4096),),
           "lfm2": ((64, 2816),), "pixtral": ((1, 4096),),
           "qwen2vl_merger": ((4, 16384), (4, 1280)), "qwen2.5vl_merger": ((4, 16384), (4, 1280)),
           "minicpmv4_6": ((1, 4096),), "muse-glimmer": ((1, 4096), (1, 256))}

@@ -137,6 +137,26 @@ class Gemma4(Encoder):
         return self.linear("mm.input_projection", rms_norm(x, np.float32(1), self.epsilon))[:, None]
 
 
+class Gemma4Unified(Encoder):
+    """The family gemma4uv: a patch is as large as a token, and there are no layers."""
+
+    def __init__(self, reader):
+        super().__init__(reader, "projector.scale_factor")
+        self.patch *= self.merge or 3
+
+    def norm(self, stem, x):
+        return layer_norm(x, self.weights[stem + ".weight"], self.weights[stem + ".bias"], np.float32(1e-5))
+
+    def vectors(self, rgb):
+        rows, columns = self.grid(rgb)
+        x = (rgb.astype(np.float32) / 255 - self.mean) / self.deviation
+        x = x.reshape(rows, self.patch, columns, self.patch, 3).transpose(0, 2, 4, 1, 3).reshape(rows, columns, -1)
+        x = self.norm("v.patch_norm.2", self.linear("v.patch_embd", self.norm("v.patch_norm.1", x)))
+        by_column, by_row = self.weights["v.position_embd.weight"]
+        x = self.norm("v.patch_norm.3", x + by_column[:columns] + by_row[:rows, None]).reshape(rows * columns, -1)
+        return self.linear("mm.input_projection", rms_norm(x, np.float32(1), self.epsilon))[:, None]
+
+
 class Siglip(Encoder):
     """What gemma3, idefics3 and lfm2 share: LayerNorm, biases, no rotation."""
 
@@ -247,7 +267,8 @@ class Pixtral(Encoder):
         return self.projected(x)[:, None]
 
 
-FAMILIES = {"qwen3vl_merger": Qwen, "gemma3": Gemma3, "gemma4v": Gemma4, "idefics3": Idefics3, "lfm2": Lfm2, "pixtral": Pixtral,
+FAMILIES = {"qwen3vl_merger": Qwen, "gemma3": Gemma3, "gemma4v": Gemma4, "gemma4uv": Gemma4Unified, "idefics3": Idefics3,
+            "lfm2": Lfm2, "pixtral": Pixtral,
             "qwen2vl_merger": Qwen2, "qwen2.5vl_merger": Qwen2, "minicpmv4_6": MiniCpm, "muse-glimmer": MuseGlimmer}
 
 

@@ -26,7 +26,7 @@ TEXTS = ("A", "B", "C")  # before, between and behind the pictures
 STEPS, TOP = 6, 40
 JOINED_WINDOW, SHORT_WINDOW = 19, 7  # where rows see each other: fewer tokens than a picture has
 TYPED = {"qwen3vl_merger": "mm_token_type_ids", "gemma4v": "mm_token_type_ids",  # whose models ask which tokens are rows
-         "qwen2.5vl_merger": "mm_token_type_ids", "gemma3": "token_type_ids"}
+         "gemma4uv": "mm_token_type_ids", "qwen2.5vl_merger": "mm_token_type_ids", "gemma3": "token_type_ids"}
 
 
 def around(begin, end):
@@ -92,6 +92,9 @@ class Case(NamedTuple):
     language: str = "model.language_model."  # in front of the names of the text model's weights
     options: dict = {}  # of the text model (synth_model.write_model)
     is_numbered: bool = False
+    shape: str = ""  # of the text model, where another has the name of this
+    masks_of_generate: bool = False  # the model's masks are those that generate() makes, as forward() makes others
+    renamed: dict = {}  # names that the model has otherwise than its checkpoints
 
 
 def rope(theta, sections, **more):
@@ -136,6 +139,19 @@ CASES = {
          "use_bidirectional_attention": "vision"},
         "<|image|>", around("<|image>", "<image|>"), gemma4_settings, "model.vision_tower.", ((9, 12), (18, 6)),
         options={"window": SHORT_WINDOW}),
+    "tiny-gemma4-experts": Case(
+        "Gemma4ForConditionalGeneration", "Gemma4Config", "Gemma4TextConfig",
+        {**original_logits.CASES["gemma4 with experts"].settings, "sliding_window": SHORT_WINDOW, "pad_token_id": 0,
+         "use_bidirectional_attention": "vision"},
+        "<|image|>", around("<|image>", "<image|>"), gemma4_settings, "model.vision_tower.", ((9, 12), (18, 6)),
+        options={"window": SHORT_WINDOW}),
+    "tiny-gemma4-unified": Case(
+        "Gemma4UnifiedForConditionalGeneration", "Gemma4UnifiedConfig", "Gemma4UnifiedTextConfig",
+        {**original_logits.CASES["gemma4 dense"].settings, "sliding_window": SHORT_WINDOW, "pad_token_id": 0,
+         "use_bidirectional_attention": "vision"},
+        "<|image|>", around("<|image>", "<image|>"), gemma4_settings, "model.embed_vision.", ((9, 12), (18, 6)),
+        options={"window": SHORT_WINDOW}, shape="tiny-gemma4-dense", masks_of_generate=True,
+        renamed={"embed_vision.embedding_projection": "embed_vision.multimodal_embedder.embedding_projection"}),
     "tiny-llama": Case(
         "SmolVLMForConditionalGeneration", "SmolVLMConfig", "LlamaConfig", {}, "<image>", in_tiles,
         image_settings("<image>"), "model.vision_model.", ((8, 8), (4, 8)), "model.text_model."),
@@ -166,10 +182,11 @@ def original_model(name, vocab_from):
     """The model with its tower, and the ids of tokens by their texts."""
     import torch
     import transformers
-    case, dims, tower = CASES[name], synth_model.SHAPES[name], tiny_tower.SEEING[name]
+    case, tower = CASES[name], tiny_tower.SEEING[name]
+    dims = synth_model.SHAPES[case.shape or name]
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "model.gguf")
-        synth_model.write_model(path, name, vocab_from, ("F32",), words=WORDS, sees=True, **case.options)
+        synth_model.write_model(path, case.shape or name, vocab_from, ("F32",), words=WORDS, sees=True, **case.options)
         file = GgufFile(path)
         ids = {text: i for i, text in enumerate(file.fields["tokenizer.ggml.tokens"].contents())}
         weights = original_names.original_weights(file, dims)
@@ -177,6 +194,8 @@ def original_model(name, vocab_from):
              for key, data in weights.items()}
     state |= {case.tower + key: np.array(data) for key, data in tiny_tower.original_tensors(tower).items()}
     state |= tiny_tower.other_tensors(tower)
+    for theirs, own in case.renamed.items():
+        state = {key.replace(theirs, own): data for key, data in state.items()}
     settings = {"vocab_size": len(ids), "hidden_size": dims.width, "num_hidden_layers": dims.layers,
                 "num_attention_heads": dims.heads, "num_key_value_heads": dims.kv_heads, "head_dim": dims.head_dim,
                 "intermediate_size": dims.ffn, "max_position_embeddings": dims.context, "rms_norm_eps": 1e-6,
@@ -208,6 +227,13 @@ def prompt_of(name, ids):
     return prompt
 
 
+def masks_of_generate(model, given, types):
+    import torch
+    return model.create_masks_for_generate(
+        config=model.config, inputs_embeds=model.get_input_embeddings()(given), attention_mask=torch.ones_like(given),
+        cache=None, position_ids=torch.arange(given.shape[1])[None], is_first_iteration=True, **types)
+
+
 def answer(name, vocab_from):
     import torch
     import original_towers
@@ -221,7 +247,8 @@ def answer(name, vocab_from):
         given = torch.tensor([tokens])
         with torch.no_grad():
             types = {TYPED[tower.family]: (given == ids[case.row]).int()} if tower.family in TYPED else {}
-            logits = model(input_ids=given, **types, **inputs).logits[0, -1].double()
+            masks = {"attention_mask": masks_of_generate(model, given, types)} if case.masks_of_generate else {}
+            logits = model(input_ids=given, **types, **masks, **inputs).logits[0, -1].double()
         logprobs = torch.log_softmax(logits, -1)
         best = torch.topk(logprobs, TOP)
         kept.append((best.indices.numpy(), best.values.numpy()))

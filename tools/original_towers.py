@@ -16,6 +16,7 @@ import transformers
 from PIL import Image
 from transformers.models.gemma3 import modeling_gemma3
 from transformers.models.gemma4 import configuration_gemma4, modeling_gemma4
+from transformers.models.gemma4_unified import configuration_gemma4_unified, modeling_gemma4_unified
 from transformers.models.llava.modeling_llava import LlavaMultiModalProjector
 from transformers.models.lfm2_vl import modeling_lfm2_vl
 from transformers.models.minicpmv4_6 import modeling_minicpmv4_6
@@ -85,19 +86,23 @@ class Gemma4:
             "embedding_projection.weight": tiny_tower.tensors(shape)["mm.input_projection.weight"]})
 
     @staticmethod
-    def inputs(shape, rgb):
+    def patch_side(shape):
+        return shape.patch
+
+    @classmethod
+    def inputs(cls, shape, rgb):
         """Patches row by row, a pixel's channels together, and their columns and rows."""
-        side = shape.patch
+        side = cls.patch_side(shape)
         rows, columns = rgb.shape[0] // side, rgb.shape[1] // side
         x = (rgb.astype(np.float32) / 255).reshape(rows, side, columns, side, 3).swapaxes(1, 2)
         places = np.stack(np.meshgrid(np.arange(columns), np.arange(rows)), axis=-1).reshape(1, -1, 2)
         return {"pixel_values": torch.from_numpy(x.reshape(1, rows * columns, -1).copy()),
                 "image_position_ids": torch.from_numpy(places)}
 
-    @staticmethod
-    def inputs_of(shape, pictures):
+    @classmethod
+    def inputs_of(cls, shape, pictures):
         """The arguments of a whole model for several pictures, filled up to the largest with places of -1."""
-        each = [Gemma4.inputs(shape, rgb) for rgb in pictures]
+        each = [cls.inputs(shape, rgb) for rgb in pictures]
         most = max(inputs["pixel_values"].shape[1] for inputs in each)
         return {name: torch.cat([torch.nn.functional.pad(inputs[name], (0, 0, 0, most - inputs[name].shape[1]),
                                                          value=filler) for inputs in each])
@@ -107,6 +112,26 @@ class Gemma4:
         inputs = self.inputs(self.shape, rgb)
         out = self.model(inputs["pixel_values"], inputs["image_position_ids"]).last_hidden_state
         return self.embedder(out)[:, None]
+
+
+class Gemma4Unified(Gemma4):
+    """The original of gemma4uv, whose patches are as large as tokens."""
+
+    def __init__(self, shape):
+        self.shape = shape
+        config = configuration_gemma4_unified.Gemma4UnifiedVisionConfig(**tiny_tower.vision_settings(shape))
+        text = configuration_gemma4_unified.Gemma4UnifiedTextConfig(hidden_size=shape.text)
+        self.model = loaded(modeling_gemma4_unified.Gemma4UnifiedVisionEmbedder(config, text), {
+            **tiny_tower.original_tensors(shape),
+            "multimodal_embedder.embedding_projection.weight": tiny_tower.tensors(shape)["mm.input_projection.weight"]})
+
+    @staticmethod
+    def patch_side(shape):
+        return shape.patch * shape.merge
+
+    def vectors(self, rgb):
+        inputs = self.inputs(self.shape, rgb)
+        return self.model(inputs["pixel_values"], inputs["image_position_ids"]).pooler_output[0][:, None]
 
 
 def normed(shape, rgb):
@@ -345,7 +370,8 @@ class MuseGlimmer:
         return (self.adapter(out) @ self.projection.T)[:, None]
 
 
-FAMILIES = {"qwen3vl_merger": Qwen, "gemma3": Gemma3, "gemma4v": Gemma4, "idefics3": SmolVlm, "lfm2": Lfm2, "pixtral": Pixtral,
+FAMILIES = {"qwen3vl_merger": Qwen, "gemma3": Gemma3, "gemma4v": Gemma4, "gemma4uv": Gemma4Unified, "idefics3": SmolVlm,
+            "lfm2": Lfm2, "pixtral": Pixtral,
             "qwen2vl_merger": Qwen2, "qwen2.5vl_merger": Qwen2, "minicpmv4_6": MiniCpm, "muse-glimmer": MuseGlimmer}
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 import tiny_tower_gemma
 import tiny_tower_gemma3
+import tiny_tower_gemma_unified
 import tiny_tower_idefics
 import tiny_tower_lfm
 import tiny_tower_minicpm
@@ -51,6 +52,7 @@ SHAPES = {
     "threes": Shape(1, 32, 2, 40, 4, 3, 7, 24),  # a token is 3 x 3 patches
     "gemma4v": Shape(2, 64, 4, 96, 16, 3, 40, 32, family="gemma4v"),
     "gemma4v-clamped": Shape(2, 72, 2, 100, 4, 3, 50, 40, family="gemma4v", clamps=True, standardizes=True),
+    "gemma4uv": Shape(0, 72, 0, 0, 4, 3, 50, 40, family="gemma4uv"),
     "gemma3": Shape(2, 72, 2, 100, 4, 2, 8, 40, family="gemma3"),
     "idefics3": Shape(2, 64, 4, 96, 16, 2, 6, 32, family="idefics3", edge=192),
     "lfm2": Shape(2, 72, 2, 100, 4, 2, 5, 40, family="lfm2", hidden=56, norms_joined=True),
@@ -69,6 +71,8 @@ SEEING = {
     "tiny-gemma3": Shape(2, 64, 4, 96, 4, 4, 24, 256, family="gemma3"),
     "tiny-gemma4": Shape(2, 64, 4, 96, 16, 3, 60, 256, family="gemma4v", clamps=True),
     "tiny-gemma4-dense": Shape(2, 64, 4, 96, 16, 3, 60, 256, family="gemma4v"),
+    "tiny-gemma4-experts": Shape(2, 64, 4, 96, 16, 3, 60, 256, family="gemma4v", standardizes=True),
+    "tiny-gemma4-unified": Shape(0, 64, 0, 0, 4, 3, 20, 256, family="gemma4uv"),
     "tiny-llama": Shape(2, 64, 4, 96, 16, 2, 4, 256, family="idefics3", edge=128),
     "tiny-lfm2": Shape(2, 64, 4, 96, 16, 2, 16, 256, family="lfm2", hidden=96),
     "tiny-mistral3": Shape(2, 64, 4, 96, 14, 2, 0, 256, family="pixtral", edge=280),
@@ -79,7 +83,8 @@ SEEING = {
     "qwen3vl-0.6b-768": Shape(12, 768, 12, 3072, 16, 2, 48, 1024, (3, 5, 8)),
     "gemma-3-1b": Shape(12, 768, 12, 3072, 14, 4, 64, 1152, family="gemma3"),
 }
-FAMILIES = {"qwen3vl_merger": tiny_tower_qwen, "gemma3": tiny_tower_gemma3, "gemma4v": tiny_tower_gemma, "idefics3": tiny_tower_idefics,
+FAMILIES = {"qwen3vl_merger": tiny_tower_qwen, "gemma3": tiny_tower_gemma3, "gemma4v": tiny_tower_gemma,
+            "gemma4uv": tiny_tower_gemma_unified, "idefics3": tiny_tower_idefics,
             "lfm2": tiny_tower_lfm, "pixtral": tiny_tower_pixtral, "qwen2vl_merger": tiny_tower_qwen2,
             "qwen2.5vl_merger": tiny_tower_qwen2, "minicpmv4_6": tiny_tower_minicpm, "muse-glimmer": tiny_tower_muse}
 
@@ -149,7 +154,7 @@ def write(path, shape, kind=gguf.GGMLQuantizationType.F32):
     for key, value in family.flags(shape).items():
         writer.add_array("clip.vision." + key, value)
     for name, data in tensors(shape).items():
-        if data.ndim == 2 and "position" not in name:
+        if data.ndim == 2 and "position" not in name and "patch_embd" not in name:
             stored = gguf.quants.quantize(data, kind)
             writer.add_tensor(name, stored, raw_dtype=kind)
         else:

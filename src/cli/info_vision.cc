@@ -74,8 +74,10 @@ void print_encoder(const VisionReport& report, std::ostream& out) {
   const VisionConfig& c = report.config;
   const auto line = [&out](std::string_view label, const std::string& text) { print_line(label, text, out); };
   line("encoder", fmt::format("of pictures, family {}, for a model with rows of {}", c.family, c.text_width));
-  line("shape", fmt::format("{} layers, width {}, feed-forward {}, {} heads of {}", c.num_layers(), c.width,
-                            c.feed_forward().width, c.attention().num_heads, c.attention().head_dim));
+  line("shape", c.layers.empty()
+                    ? fmt::format("no layers, width {}", c.width)
+                    : fmt::format("{} layers, width {}, feed-forward {}, {} heads of {}", c.num_layers(), c.width,
+                                  c.feed_forward().width, c.attention().num_heads, c.attention().head_dim));
   line("tokens", fmt::format("one for {} x {} pixels: {} x {} patches of {} x {}", c.token_side(), c.token_side(),
                              c.merge_side, c.merge_side, c.patch_side, c.patch_side));
   if (!c.deepstack_layers.empty())

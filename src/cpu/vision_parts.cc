@@ -46,13 +46,7 @@ VisionParts::VisionParts(const VisionConfig& config, const VisionWeights& weight
       attention_(config.attention()),
       context_{.kernels = kernels, .pool = pool, .scratch = {}, .max_rows = kMostRows, .math = math},
       stream_(context_, config.width, most_columns(config), norms_of(config)),
-      ffn_(width_in_steps(config) > 0 ? 1 : widest_dense(config.layers), context_, stream_),
-      plan_({.num_heads = attention_.num_heads,
-             .num_kv_heads = attention_.num_kv_heads,
-             .k_dim = attention_.head_dim,
-             .v_dim = attention_.v_dim(),
-             .max_rows = kMostRows},
-            pool.num_threads()),
+      ffn_(width_in_steps(config) > 0 ? 1 : std::max(widest_dense(config.layers), 1), context_, stream_),
       row_join_(config, weights, kernels, math, pool),
       merger_(config, weights, kernels, math, pool),
       patches_(context_.make_rows(config.patch_width())),
@@ -65,6 +59,13 @@ VisionParts::VisionParts(const VisionConfig& config, const VisionWeights& weight
       clamped_(context_.make_rows(config.clamps ? most_columns(config) : 0)),
       gate_(context_.make_rows(width_in_steps(config))),
       up_(context_.make_rows(width_in_steps(config))) {
+  if (!config.layers.empty())
+    plan_.emplace(AttentionPlan::Shape{.num_heads = attention_.num_heads,
+                                       .num_kv_heads = attention_.num_kv_heads,
+                                       .k_dim = attention_.head_dim,
+                                       .v_dim = attention_.v_dim(),
+                                       .max_rows = kMostRows},
+                  pool.num_threads());
   std::ranges::fill(ones_.span(), 1.0F);
   sequences_.reserve(kMostRows);
   for (std::size_t channel = 0; channel < pixels_.size(); ++channel)
@@ -74,7 +75,7 @@ VisionParts::VisionParts(const VisionConfig& config, const VisionWeights& weight
 }
 
 std::uint64_t VisionParts::scratch_bytes() const {
-  return stream_.size_bytes() + ffn_.size_bytes() + plan_.scratch_bytes() + row_join_.scratch_bytes() +
+  return stream_.size_bytes() + ffn_.size_bytes() + (plan_ ? plan_->scratch_bytes() : 0) + row_join_.scratch_bytes() +
          merger_.scratch_bytes() + patches_.size_bytes() + q_.size_bytes() + attended_.size_bytes() + k_.size_bytes() +
          v_.size_bytes() + angles_.size_bytes() + ones_.size_bytes() + clamped_.size_bytes() + gate_.size_bytes() +
          up_.size_bytes();
@@ -83,7 +84,9 @@ std::uint64_t VisionParts::scratch_bytes() const {
 void VisionParts::embed(VisionRows& rows, VisionRowRange range) {
   const std::int64_t patch_width = config_.patch_width(), width = config_.width;
   context_.for_rows(range.count, [&](std::int64_t row, int) {
-    gather_patch(rows, range.first + row, patches_.data() + row * patch_width);
+    float* const pixels = patches_.data() + row * patch_width;
+    gather_patch(rows, range.first + row, pixels);
+    norm_patch(weights_.pixel_norm, weights_.pixel_norm_bias, patch_width, pixels);
   });
   const Product product{&weights_.patches(), stream_.h()};
   context_.multiply({&product, 1}, {.cols = patch_width, .x = patches_.data(), .tiles = nullptr}, range.count);
@@ -91,15 +94,17 @@ void VisionParts::embed(VisionRows& rows, VisionRowRange range) {
     float* const x = rows.x(range.first + row);
     std::copy_n(stream_.h() + row * width, width, x);
     if (weights_.patch_bias != nullptr) context_.kernels.add(x, weights_.patch_bias, width);
+    norm_patch(weights_.product_norm, weights_.product_norm_bias, width, x);
     if (weights_.positions != nullptr) add_place(rows, range.first + row, x);
-    if (weights_.embedding_norm == nullptr) return;
-    if (config_.norm == NormKind::kRms) {
-      context_.kernels.rms_norm(x, weights_.embedding_norm, width, config_.norm_epsilon, x);
-    } else {
-      context_.kernels.layer_norm(x, weights_.embedding_norm, weights_.embedding_norm_bias, width, config_.norm_epsilon,
-                                  x);
-    }
+    norm_patch(weights_.placed_norm, weights_.placed_norm_bias, width, x);
   });
+}
+
+void VisionParts::norm_patch(const float* weight, const float* bias, std::int64_t size, float* x) const {
+  if (weight == nullptr) return;
+  const float epsilon = config_.patch_norms.epsilon;
+  config_.norm == NormKind::kRms ? context_.kernels.rms_norm(x, weight, size, epsilon, x)
+                                 : context_.kernels.layer_norm(x, weight, bias, size, epsilon, x);
 }
 
 /// Copies a patch's pixels in the order of the kernels: channel by channel, row by row.
@@ -317,8 +322,8 @@ void VisionParts::attend(VisionRows& rows, int layer, VisionRowRange range) {
     if (attention_.scale != 1) context_.kernels.scale(q, attention_.scale, width);
   });
   cut_by_sight(rows, layer, range);
-  plan_.build(sequences_, {.is_causal = false}, kBlock);
-  plan_.run(rows.kv(), context_.kernels.attention[kKvType], context_.kernels.merge_tiles, context_.pool);
+  plan_->build(sequences_, {.is_causal = false}, kBlock);
+  plan_->run(rows.kv(), context_.kernels.attention[kKvType], context_.kernels.merge_tiles, context_.pool);
   if (config_.clamps) {
     multiply_clamped(a.o, part.clamps->o, attended_.data(), range.count, stream_.h());
   } else {

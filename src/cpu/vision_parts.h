@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -68,6 +69,8 @@ class VisionParts {
   /// Multiplies the stream's h, which is normed, with products that bound their inputs and outputs.
   void multiply_clamped_input(std::span<const Product> products, std::span<const ClampTensors<CpuForm>* const> clamps,
                               int rows);
+  /// Norms a patch's numbers in place, where there are weights for that.
+  void norm_patch(const float* weight, const float* bias, std::int64_t size, float* x) const;
   void gather_patch(const VisionRows& rows, std::int64_t patch, float* out) const;
   void add_place(const VisionRows& rows, std::int64_t patch, float* x) const;
   void add_spread_place(const VisionRows& rows, PatchPlace place, float* x) const;
@@ -85,7 +88,7 @@ class VisionParts {
   ComputeContext context_;          // for patches
   ResidualStream stream_;           // [rows, width]
   DenseFfn ffn_;
-  AttentionPlan plan_;
+  std::optional<AttentionPlan> plan_;         // none: there are no layers
   std::vector<AttentionSequence> sequences_;  // those of a piece
   VisionRowJoin row_join_;
   VisionMerger merger_;

@@ -91,10 +91,14 @@ Result<VisionWeights> VisionWeights::load(const ModelSource& source, const Visio
   }
   const WeightMatrix transposed = weights.merger.down;
   weights.content_hash_ = hash_of(std::as_bytes(std::span(hashes)));
+  weights.pixel_norm = loaded.vector(list.tensors.pixel_norm);
+  weights.pixel_norm_bias = loaded.vector(list.tensors.pixel_norm_bias);
   weights.patch_bias = loaded.vector(list.tensors.patch_bias);
+  weights.product_norm = loaded.vector(list.tensors.product_norm);
+  weights.product_norm_bias = loaded.vector(list.tensors.product_norm_bias);
   weights.positions = loaded.vector(list.tensors.positions);
-  weights.embedding_norm = loaded.vector(list.tensors.embedding_norm);
-  weights.embedding_norm_bias = loaded.vector(list.tensors.embedding_norm_bias);
+  weights.placed_norm = loaded.vector(list.tensors.placed_norm);
+  weights.placed_norm_bias = loaded.vector(list.tensors.placed_norm_bias);
   for (const auto& layer : list.tensors.layers) weights.layers.push_back(transform<CpuForm>(layer, loaded));
   weights.row_join = transform<CpuForm>(list.tensors.row_join, loaded);
   for (const auto& merger : list.tensors.deepstack) weights.deepstack.push_back(transform<CpuForm>(merger, loaded));

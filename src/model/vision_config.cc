@@ -180,6 +180,29 @@ Result<void> read_tables(const ModelKeys& keys, VisionConfig& config) {
   return {};
 }
 
+/// Reads the encoder of Gemma 4 12B (Gemma Team, 2026), as in transformers,
+/// models/gemma4_unified/modeling_gemma4_unified.py: without layers. Files have the sides of the smaller patches that
+/// the other models of Gemma 4 join; here all pixels of a token are one patch.
+Result<void> read_gemma4uv(const ModelKeys& keys, VisionConfig& config) {
+  constexpr int kMerge = 3;
+  constexpr float kEpsilon = 1e-5F;  // the default of PyTorch's LayerNorm
+  OCTAVO_TRY_VOID(read_patches(keys, kScaleFactor, kMerge, config));
+  config.patch_side = config.token_side();
+  config.merge_side = 1;
+  if (config.patch_side > kMostPatchSide)
+    return fail("{}: {} and {} make tokens of {} pixels a side, expected at most {}", keys.path(),
+                keys.key("patch_size"), keys.key(kScaleFactor), config.patch_side, kMostPatchSide);
+  OCTAVO_TRY_VOID(read_tables(keys, config));
+  config.turns = PatchTurns::kNone;
+  config.has_patch_rows = true;
+  config.patch_norms = {.pixels = vision_names::kPixelNorm,
+                        .product = vision_names::kProductNorm,
+                        .placed = vision_names::kPlacedNorm,
+                        .epsilon = kEpsilon};
+  config.merger = {.norms_plainly = true, .down = vision_names::kProjection};
+  return {};
+}
+
 /// Reads the encoder of Gemma 4 (Gemma Team, 2026), as in transformers, models/gemma4/modeling_gemma4.py.
 Result<void> read_gemma4v(const ModelKeys& keys, VisionConfig& config) {
   constexpr int kMerge = 3;
@@ -305,7 +328,7 @@ Result<void> read_pixtral(const ModelKeys& keys, VisionConfig& config) {
   OCTAVO_TRY(config.longest_side, keys.size("image_size", kMostTileSide));
   config.places = LearnedPlaces::kNone;
   config.norm = NormKind::kRms;
-  config.norms_embedding = true;
+  config.patch_norms = {.placed = vision_names::kPreNorm, .epsilon = config.norm_epsilon};
   config.turns = PatchTurns::kNeighbours;
   OCTAVO_TRY(LayerSpec layer, read_layer(keys, config));
   auto& dense = std::get<DenseFfnSpec>(layer.feed_forward);
@@ -336,6 +359,7 @@ struct Family {
 constexpr Family kFamilies[] = {{"qwen3vl_merger", read_qwen3vl_merger},
                                 {"gemma3", read_gemma3v},
                                 {"gemma4v", read_gemma4v},
+                                {"gemma4uv", read_gemma4uv},
                                 {"idefics3", read_idefics3},
                                 {"lfm2", read_lfm2},
                                 {"pixtral", read_pixtral},
@@ -386,6 +410,16 @@ Result<VisionConfig> VisionConfig::load(const ModelSource& source) {
   config.norm_epsilon = static_cast<float>(epsilon);
   OCTAVO_TRY_VOID(family->read(keys, config));
   return config;
+}
+
+const AttentionSpec& VisionConfig::attention() const {
+  static const AttentionSpec none = {.is_causal = false, .rope = {}};
+  return layers.empty() ? none : *layers.front().attention();
+}
+
+const DenseFfnSpec& VisionConfig::feed_forward() const {
+  static const DenseFfnSpec none = {};
+  return layers.empty() ? none : std::get<DenseFfnSpec>(layers.front().feed_forward);
 }
 
 std::uint64_t VisionConfig::rows_bytes(std::int64_t patches) const {

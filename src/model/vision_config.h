@@ -50,6 +50,14 @@ enum class PatchTurns : std::uint8_t {
   kHalves,      // the first half of a head's neighbouring pairs by the column, the second by the row
 };
 
+/// The norms that make a patch's row, all of the encoder's kind. Stems of tensors; empty: there is no such norm.
+struct PatchNorms {
+  std::string_view pixels = {};   // of the pixels' numbers, in front of the product
+  std::string_view product = {};  // of the product's result, with its bias
+  std::string_view placed = {};   // of the row with its learned place
+  float epsilon = 0;
+};
+
 /// How the rows of a token's patches become one.
 enum class PatchJoin : std::uint8_t {
   kPatches,    // one behind another
@@ -106,13 +114,14 @@ struct VisionConfig {
   std::array<float, 3> mean = {}, deviation = {};  // a channel c becomes (c / 255 - mean) / deviation
   NormKind norm = NormKind::kLayer;                // the kind of all norms
   float norm_epsilon = 0;                          // of all norms
-  bool norms_embedding = false;                    // patches are normed in front of the layers
-  bool swaps_ffn = false;   // files call the first product of a feed-forward ffn_down, and the second ffn_up
-  bool quick_gelu = false;  // between the products of a feed-forward stands x sigmoid(1.702 x)
-  bool clamps = false;      // the inputs and outputs of the layers' products are bounded, each by numbers of its own
-  std::vector<LayerSpec> layers;
-  int window_side = 0;           // the side in patches of the windows within which some layers attend; 0: none does
-  std::vector<bool> in_windows;  // [layers] those layers; empty: none
+  PatchNorms patch_norms;
+  bool has_patch_rows = false;  // the file has the matrix of patches as rows, not as kernels
+  bool swaps_ffn = false;       // files call the first product of a feed-forward ffn_down, and the second ffn_up
+  bool quick_gelu = false;      // between the products of a feed-forward stands x sigmoid(1.702 x)
+  bool clamps = false;  // the inputs and outputs of the layers' products are bounded, each by numbers of its own
+  std::vector<LayerSpec> layers;  // none: tokens are made of patches at once
+  int window_side = 0;            // the side in patches of the windows within which some layers attend; 0: none does
+  std::vector<bool> in_windows;   // [layers] those layers; empty: none
   RowJoinSpec row_join;
   MergerSpec merger;
   std::vector<int> deepstack_layers;  // after each of them, a merger of its own makes one more vector per token
@@ -134,8 +143,9 @@ struct VisionConfig {
   bool takes_mean() const { return merger.join == PatchJoin::kMean || merger.join == PatchJoin::kPlainMean; }
   /// The width of the row that a merger's last products read.
   int projected_width() const { return merger.reduce.empty() ? merged_width() : width; }
-  const AttentionSpec& attention() const { return *layers.front().attention(); }
-  const DenseFfnSpec& feed_forward() const { return std::get<DenseFfnSpec>(layers.front().feed_forward); }
+  /// The attention and the feed-forward of all layers; without layers those of no heads and no width.
+  const AttentionSpec& attention() const;
+  const DenseFfnSpec& feed_forward() const;
   /// The number of vectors for each token: one in the embedding's place, and one for each DeepStack layer.
   int num_vectors() const { return 1 + static_cast<int>(deepstack_layers.size()); }
   /// The number of floats for each token.

@@ -89,11 +89,13 @@ struct RowJoinTensors {
 /// The tensors of a VisionConfig without the matrix of patches, which files have in parts.
 template <class Form>
 struct VisionTensors {
-  typename Form::Vector patch_bias{};  // [width]; may be absent
+  typename Form::Vector pixel_norm{}, pixel_norm_bias{};      // [patch width], as the next two mostly absent
+  typename Form::Vector patch_bias{};                         // [width]; may be absent
+  typename Form::Vector product_norm{}, product_norm_bias{};  // [width]
   /// Of LearnedPlaces: [grid_side][grid_side][width], row by row of the square; or [2][grid_side][width], the table of
   /// columns first.
   typename Form::Vector positions{};
-  typename Form::Vector embedding_norm{}, embedding_norm_bias{};  // [width]; mostly absent
+  typename Form::Vector placed_norm{}, placed_norm_bias{};  // [width]; mostly absent
   std::vector<VisionLayerTensors<Form>> layers{};
   RowJoinTensors<Form> row_join{};  // absent where rows are not joined
   MergerTensors<Form> merger{};

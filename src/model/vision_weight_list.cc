@@ -105,23 +105,26 @@ Result<void> VisionLister::norm(std::string_view stem, std::int64_t size, Weight
   return vector(bias_of(stem), size, Presence::kOptional, bias);
 }
 
-/// Lists the kernels of patches, matrices whose rows lie in pieces: a dimension for each axis of the patch.
+/// Lists the kernels of patches, matrices whose rows mostly lie in pieces: a dimension for each axis of the patch.
 Result<void> VisionLister::list_patches() {
   const std::string_view names[] = {vision_names::kPatches, vision_names::kLaterPatches};
   for (std::size_t i = 0; i < std::size(names); ++i) {
-    const std::int64_t side = config_.patch_side;
-    OCTAVO_TRY(const SourceTensor* tensor, find(std::string(names[i]), config_.width * 3 * side, side,
-                                                i == 0 ? Presence::kRequired : Presence::kOptional));
+    const std::int64_t cols = config_.has_patch_rows ? config_.patch_width() : config_.patch_side;
+    OCTAVO_TRY(const SourceTensor* tensor,
+               find(std::string(names[i]), std::int64_t{config_.width} * config_.patch_width() / cols, cols,
+                    i == 0 ? Presence::kRequired : Presence::kOptional));
     list_.patch_kernels[i] = tensor;
     if (tensor != nullptr && !is_plain_float(tensor->tensor.type))
       return fail("{}: tensor {} is {}, expected F32, F16 or BF16", source_.name(), tensor->name,
                   dtype_info(tensor->tensor.type).name);
   }
-  OCTAVO_TRY_VOID(
-      vector(std::string(vision_names::kPatchBias), config_.width, Presence::kOptional, list_.tensors.patch_bias));
-  if (config_.norms_embedding)
-    OCTAVO_TRY_VOID(
-        norm(vision_names::kPreNorm, config_.width, list_.tensors.embedding_norm, list_.tensors.embedding_norm_bias));
+  VisionTensors<ListedForm>& w = list_.tensors;
+  OCTAVO_TRY_VOID(vector(std::string(vision_names::kPatchBias), config_.width, Presence::kOptional, w.patch_bias));
+  const PatchNorms& norms = config_.patch_norms;
+  if (!norms.pixels.empty())
+    OCTAVO_TRY_VOID(norm(norms.pixels, config_.patch_width(), w.pixel_norm, w.pixel_norm_bias));
+  if (!norms.product.empty()) OCTAVO_TRY_VOID(norm(norms.product, config_.width, w.product_norm, w.product_norm_bias));
+  if (!norms.placed.empty()) OCTAVO_TRY_VOID(norm(norms.placed, config_.width, w.placed_norm, w.placed_norm_bias));
   // The text model has the same vector itself.
   OCTAVO_TRY_VOID(find(std::string(vision_names::kBreakEmbedding), 1, config_.text_width, Presence::kOptional));
   return list_places();

@@ -146,7 +146,7 @@ Result<void> read_muse_glimmer_encoder(const ModelKeys& keys, VisionConfig& conf
   config.places = LearnedPlaces::kSampled;
   config.turns = PatchTurns::kHalves;
   config.first_turn = 1;
-  config.norms_embedding = true;
+  config.patch_norms = {.placed = vision_names::kPreNorm, .epsilon = config.norm_epsilon};
   OCTAVO_TRY(LayerSpec layer, read_layer(keys, config));
   std::get<DenseFfnSpec>(layer.feed_forward).activation = Activation::kGelu;
   OCTAVO_TRY_VOID(read_layers(keys, layer, config));

@@ -22,6 +22,9 @@ inline constexpr std::string_view kPatches = "v.patch_embd.weight", kLaterPatche
 inline constexpr std::string_view kPositions = "v.position_embd.weight";
 inline constexpr std::string_view kPostNorm = "v.post_ln";
 inline constexpr std::string_view kPreNorm = "v.pre_ln";  // of patches in front of the layers
+// The norms of a patch's pixels, of the row that they become, and of that row with its place.
+inline constexpr std::string_view kPixelNorm = "v.patch_norm.1", kProductNorm = "v.patch_norm.2",
+                                  kPlacedNorm = "v.patch_norm.3";
 inline constexpr std::string_view kMergerUp = "mm.0", kMergerDown = "mm.2";
 inline constexpr std::string_view kProjectorUp = "mm.1";                       // where mm.2 is the next one
 inline constexpr std::string_view kProjection = "mm.input_projection";         // the only matrix behind the layers

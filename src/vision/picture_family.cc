@@ -227,6 +227,9 @@ constexpr std::array<float, 3> kClipDeviation = {0.26862954F, 0.26130258F, 0.275
 constexpr PictureMarkup kQwenMarkup = {.place = "<|vision_start|><|image_pad|><|vision_end|>",
                                        .placeholder = "<|image_pad|>"};
 
+constexpr PictureMarkup kGemma4Markup = {
+    .place = "<|image|>", .placeholder = "<|image|>", .begin = "<|image>", .end = "<image|>"};
+
 constexpr PictureFamily kFamilies[] = {
     {.name = "qwen3vl_merger",
      .filter = ResizeFilter::kBicubic,
@@ -258,7 +261,16 @@ constexpr PictureFamily kFamilies[] = {
      .min_tokens = 1,
      .usual_max_tokens = 280,
      .most_tokens = 1120,
-     .markup = {.place = "<|image|>", .placeholder = "<|image|>", .begin = "<|image>", .end = "<image|>"},
+     .markup = kGemma4Markup,
+     .layout = within_budget},
+    {.name = "gemma4uv",
+     .text_models = kGemma4,
+     .filter = ResizeFilter::kBicubic,
+     .deviation = {1, 1, 1},
+     .min_tokens = 1,
+     .usual_max_tokens = 280,
+     .most_tokens = 1120,
+     .markup = kGemma4Markup,
      .layout = within_budget},
     {.name = "idefics3",
      .text_models = kSmolVlm,

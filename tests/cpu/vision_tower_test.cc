@@ -95,11 +95,11 @@ TEST(VisionTower, ItMakesTheVectorsOfTheOriginal) {
        {std::pair{"plain", TinyTower()}, std::pair{"deepstack", TinyTower::odd()},
         std::pair{"threes", TinyTower::threes()}, std::pair{"gemma4v", TinyTower::gemma4v()},
         std::pair{"gemma4v-clamped", TinyTower::gemma4v_clamped()}, std::pair{"idefics3", TinyTower::idefics3()},
-        std::pair{"gemma3", TinyTower::gemma3()}, std::pair{"lfm2", TinyTower::lfm2()},
-        std::pair{"pixtral", TinyTower::pixtral()}, std::pair{"mistral3", TinyTower::mistral3()},
-        std::pair{"qwen2vl", TinyTower::qwen2vl()}, std::pair{"qwen2.5vl", TinyTower::qwen25vl()},
-        std::pair{"minicpmv", TinyTower::minicpmv()}, std::pair{"minicpmv-4x", TinyTower::minicpmv_4x()},
-        std::pair{"muse-glimmer", TinyTower::muse_glimmer()}}) {
+        std::pair{"gemma4uv", TinyTower::gemma4uv()}, std::pair{"gemma3", TinyTower::gemma3()},
+        std::pair{"lfm2", TinyTower::lfm2()}, std::pair{"pixtral", TinyTower::pixtral()},
+        std::pair{"mistral3", TinyTower::mistral3()}, std::pair{"qwen2vl", TinyTower::qwen2vl()},
+        std::pair{"qwen2.5vl", TinyTower::qwen25vl()}, std::pair{"minicpmv", TinyTower::minicpmv()},
+        std::pair{"minicpmv-4x", TinyTower::minicpmv_4x()}, std::pair{"muse-glimmer", TinyTower::muse_glimmer()}}) {
     LoadedTower loaded(made);
     for (const Grid grid : grids_of(made)) {
       SCOPED_TRACE(testing::Message() << name << ", " << grid.rows << " x " << grid.columns << " patches");
@@ -128,6 +128,7 @@ TEST(VisionTower, WeightsOfFewerBitsMakeNearlyTheSame) {
     EXPECT_GT(least(TinyTower::pixtral(), "pixtral", type), type == DType::kF16 ? 0.9999 : 0.999);
   }
   EXPECT_GT(least(TinyTower::gemma4v_clamped(), "gemma4v-clamped", DType::kF16), 0.9999);
+  EXPECT_GT(least(TinyTower::gemma4uv(), "gemma4uv", DType::kF16), 0.9999);
   EXPECT_GT(least(TinyTower::lfm2(), "lfm2", DType::kF16), 0.9999);
   EXPECT_GT(least(TinyTower::mistral3(), "mistral3", DType::kF16), 0.9999);
   EXPECT_GT(least(TinyTower::qwen2vl(), "qwen2vl", DType::kF16), 0.9999);
@@ -143,6 +144,7 @@ TEST(VisionTower, ThreadsAndPiecesChangeNoBit) {
   for (auto [made, type] :
        {std::pair{deepstack, DType::kF32}, std::pair{deepstack, DType::kF16}, std::pair{deepstack, DType::kQ8_0},
         std::pair{TinyTower::gemma4v(), DType::kQ8_0}, std::pair{clamped, DType::kQ8_0},
+        std::pair{TinyTower::gemma4uv(), DType::kF32}, std::pair{TinyTower::gemma4uv(), DType::kF16},
         std::pair{TinyTower::pixtral(), DType::kQ8_0}, std::pair{TinyTower::mistral3(), DType::kF32},
         std::pair{TinyTower::lfm2(), DType::kF32}, std::pair{TinyTower::gemma3(), DType::kF32},
         std::pair{TinyTower::qwen25vl(), DType::kF32}, std::pair{TinyTower::minicpmv(), DType::kF32},
@@ -162,8 +164,8 @@ TEST(VisionTower, ThreadsAndPiecesChangeNoBit) {
 
 TEST(VisionTower, PortableBitsAreTheSameOnEveryLevel) {
   for (const TinyTower& made : {TinyTower{.type = DType::kQ8_0}, TinyTower::odd(), TinyTower::gemma4v_clamped(),
-                                TinyTower::lfm2(), TinyTower::mistral3(), TinyTower::qwen2vl(), TinyTower::qwen25vl(),
-                                TinyTower::minicpmv(), TinyTower::muse_glimmer()}) {
+                                TinyTower::gemma4uv(), TinyTower::lfm2(), TinyTower::mistral3(), TinyTower::qwen2vl(),
+                                TinyTower::qwen25vl(), TinyTower::minicpmv(), TinyTower::muse_glimmer()}) {
     const Picture picture = made.picture(2 * made.merge, 3 * made.merge);
     Floats expected;
     for (const IsaLevel level : {IsaLevel::kScalar, IsaLevel::kAvx2, IsaLevel::kAvxVnni, IsaLevel::kAvx512Vnni,

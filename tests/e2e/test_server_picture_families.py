@@ -33,6 +33,7 @@ class Family(NamedTuple):
     told: tuple  # words of info
     memory: str  # that holds the vectors of one picture or tile
     model: dict = {}  # options of the text model (tools/synth_model.py)
+    shape: str = ""  # of the text model, where another has the name of this
     rounds: bool = False  # whether folders have numbers otherwise than files: norms less one, decays as logarithms
 
 
@@ -44,6 +45,12 @@ FAMILIES = {
                           "13KiB"),
     "tiny-gemma4-dense": Family("Gemma4ForConditionalGeneration", ((9, 12), (18, 6)), "<|image|>", 24,
                                 ("--image-max-tokens", "12"), ("family gemma4v",), "13KiB", {"window": 7}),
+    "tiny-gemma4-experts": Family("Gemma4ForConditionalGeneration", ((9, 12), (18, 6)), "<|image|>", 24,
+                                  ("--image-max-tokens", "12"), ("family gemma4v",), "13KiB", {"window": 7}),
+    "tiny-gemma4-unified": Family("Gemma4UnifiedForConditionalGeneration", ((9, 12), (18, 6)), "<|image|>", 24,
+                                  ("--image-max-tokens", "12"),
+                                  ("family gemma4uv", "no layers, width 64", "1 to 20 tokens unless told, at most 20"),
+                                  "13KiB", {"window": 7}, "tiny-gemma4-dense"),
     "tiny-llama": Family("SmolVLMForConditionalGeneration", ((8, 8), (4, 8)), "<image>", 20 + 12, (),
                          ("family idefics3",), "5KiB"),
     "tiny-lfm2": Family("Lfm2VlForConditionalGeneration", ((32, 96), (16, 16)), "<image>", 768 + 243 + 64, (),
@@ -75,13 +82,15 @@ class Seeing(qwen.Seeing):
 
     @staticmethod
     def model(name="tiny-gemma4"):
-        return support.tiny_model(name, VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True, **FAMILIES[name].model)
+        family = FAMILIES[name]
+        return support.tiny_model(family.shape or name, VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True,
+                                  **family.model)
 
-    def options(self, name):
-        return ("--chat-template-file", self.folder / f"{name}.jinja", "--kv-memory", "64MiB", *FAMILIES[name].options)
+    def options(self, name, kv_memory="64MiB"):
+        return ("--chat-template-file", self.folder / f"{name}.jinja", "--kv-memory", kv_memory, *FAMILIES[name].options)
 
-    def server(self, *args, name, model=None, env=None):
-        args = (*self.options(name), *args)
+    def server(self, *args, name, model=None, env=None, kv_memory="64MiB"):
+        args = (*self.options(name, kv_memory), *args)
         if model is None:
             model, args = self.model(name), ("--mmproj", self.towers[name], *args)
         return Server(*args, model=model, env=env)
@@ -226,7 +235,8 @@ class Folders(Seeing):
                 small = self.folder / f"mmproj-{name}-Q8_0.gguf"
                 support.octavo_ok("quantize", self.towers[name], small, "Q8_0")
                 types = {tensor.name: tensor.tensor_type.name for tensor in GgufFile(small).tensors}
-                self.assertEqual({types["v.blk.0.attn_q.weight"], types["v.patch_embd.weight"]}, {"Q8_0", "F32"})
+                matrix = "v.blk.0.attn_q.weight" if "v.blk.0.attn_q.weight" in types else "mm.input_projection.weight"
+                self.assertEqual({types[matrix], types["v.patch_embd.weight"]}, {"Q8_0", "F32"})
                 text = support.octavo_ok("info", small)
                 for words in family.told:
                     self.assertIn(words, text)
@@ -263,9 +273,62 @@ class Folders(Seeing):
                     server.complete("A", max_tokens=1)
 
 
+class Joint(Seeing):
+    """Families whose rows see each other, and go through the layers in passes of their own: in company of the same and of
+    other pictures, with little memory, and beside another model."""
+    NAMES = ("tiny-gemma3", "tiny-gemma4-dense", "tiny-gemma4-experts", "tiny-gemma4-unified")
+    LITTLE = "1MiB"  # memory for a few of them
+
+    def questions(self, name):
+        """Sixteen: the picture first, in the middle, last, and two of them; with it and others."""
+        first, second = self.of_families[name]
+        other = png(np.full((48, 36, 3), 77, np.uint8))
+        parts = [[image_part(first), text_part("A" * 9)], [text_part("A" * 30), image_part(first), text_part("B")],
+                 [text_part("A" * 9), image_part(second)], [image_part(first), image_part(second), text_part("C")],
+                 [text_part("A" * 30), image_part(other), text_part("B")], [image_part(other), text_part("A" * 40)],
+                 [text_part("A" * 70)], [text_part("B"), image_part(second), text_part("A" * 20)]]
+        return [[{"role": "user", "content": content}] for content in parts * 2]
+
+    def test_sixteen_streams_with_little_memory_have_the_bits_that_each_has_alone(self):
+        """Those of higher priority come while the others run, and take their memory, in a picture and behind it."""
+        for name in self.NAMES:
+            with self.subTest(name), self.server("--max-context", "160", kv_memory=self.LITTLE, name=name) as server:
+                asked = self.questions(name)[:8]
+                alone = [self.ask(server, messages, 40, cache_salt=str(i))[0] for i, messages in enumerate(asked)]
+                before = server.metrics()["octavo:generation_tokens_total"]
+
+                def ask(i):
+                    if i < 8:
+                        return self.ask(server, asked[i], 40, priority=1, cache_salt="first")[0]
+                    server.wait_until(lambda: server.metrics()["octavo:generation_tokens_total"] > before)
+                    return self.ask(server, asked[i % 8], 4, cache_salt="urgent")[0]
+
+                for i, bits in enumerate(in_threads(ask, range(16))):
+                    self.assertEqual(bits, alone[i % 8][:len(bits)], i)
+                preemptions = server.metrics()["octavo:num_preemptions_total"]
+                print(f"{name}: {preemptions:.0f} preemptions", file=sys.stderr)
+                self.assertGreater(preemptions, 0)
+
+    def test_two_models_of_one_process_have_the_bits_that_each_has_alone(self):
+        names = ("tiny-gemma4-dense", "tiny-gemma4-experts")
+        config = self.folder / "two.toml"
+        config.write_text("".join(
+            f'[model.{name}]\nmodel = "{self.model(name)}"\nmmproj = "{self.towers[name]}"\n'
+            f'chat-template-file = "{self.folder / name}.jinja"\nkv-memory = "8MiB"\n' for name in names))
+        alone = {}
+        for name in names:
+            with self.server(name=name) as server:
+                alone[name] = [self.ask(server, messages, 4)[0] for messages in self.questions(name)[:8]]
+        with Server("--config", config, *FAMILIES[names[0]].options, model=self.model(names[0])) as server:
+            asked = [(name, i) for i in range(8) for name in names]
+            bits = in_threads(lambda who: self.ask(server, self.questions(who[0])[who[1]], 4, model=who[0])[0], asked)
+        for (name, i), found in zip(asked, bits, strict=True):
+            self.assertEqual(found, alone[name][i], (name, i))
+
+
 class OnACard(Seeing):
     """Rows that see each other are the processor's: kernels of a card do not know the end of sight."""
-    NAMES = ("tiny-gemma3", "tiny-gemma4-dense")
+    NAMES = ("tiny-gemma3", "tiny-gemma4-dense", "tiny-gemma4-unified")
 
     def test_a_card_that_was_asked_for_is_refused_with_the_reason(self):
         for name in self.NAMES:

@@ -117,6 +117,32 @@ TEST(VisionConfig, AnotherFamilyIsRefusedWithItsNameAndTheKnownOnes) {
   EXPECT_THAT(fault, AllOf(HasSubstr("'gemma9v' are not supported"), HasSubstr("qwen3vl_merger")));
 }
 
+TEST(VisionConfig, AnEncoderWithoutLayersHasPatchesAsLargeAsTokens) {
+  const VisionConfig config = config_of(TinyTower::gemma4uv());
+  EXPECT_EQ(config.num_layers(), 0);
+  EXPECT_EQ(config.patch_side, 12);
+  EXPECT_EQ(config.token_patches(), 1);
+  EXPECT_EQ(config.most_tokens, 50);
+  EXPECT_EQ(config.rows_bytes(1), 72 * sizeof(float)) << "there are no keys and values";
+  const auto changed = [](const std::string& key, std::uint32_t value) {
+    TinyTower tower = TinyTower::gemma4uv();
+    tower.replaced = {{"clip.vision." + key, value}};
+    return fault_of(tower);
+  };
+  EXPECT_EQ(changed("block_count", 7), "") << "it says nothing";
+  EXPECT_THAT(changed("patch_size", 22), HasSubstr("make tokens of 66 pixels a side, expected at most 64"));
+  EXPECT_THAT(changed("patch_size", 8), HasSubstr("v.patch_embd.weight has 72 rows of 432, expected 72 rows of 1728"));
+  for (const char* name : {"v.patch_norm.1.weight", "v.patch_norm.2.weight", "v.patch_norm.3.weight",
+                           "v.position_embd.weight", "mm.input_projection.weight"}) {
+    TinyTower lacking = TinyTower::gemma4uv();
+    lacking.left_out = name;
+    EXPECT_THAT(fault_of(lacking), HasSubstr(name));
+  }
+  TinyTower more = TinyTower::gemma4uv();
+  more.tensors = [&more](GgufWriter& writer) { more.vector(writer, "v.blk.0.ln1.weight", 72, 1, 0.5F); };
+  EXPECT_THAT(fault_of(more), HasSubstr("v.blk.0.ln1.weight' is not part of"));
+}
+
 TEST(VisionConfig, AFileWithSoundNamesTheFamilyOfPicturesApart) {
   const TinyTower tower{.left_out = "clip.projector_type",
                         .keys =

@@ -61,6 +61,19 @@ struct TinyTower {
             .standardizes = true};
   }
 
+  /// It has no layers, and a patch of 12 x 12 pixels is a token.
+  static TinyTower gemma4uv() {
+    return {.layers = 0,
+            .width = 72,
+            .heads = 0,
+            .ffn = 0,
+            .patch = 4,
+            .merge = 3,
+            .grid = 50,
+            .text = 40,
+            .family = "gemma4uv"};
+  }
+
   static TinyTower gemma3() {
     return {.width = 72, .heads = 2, .ffn = 100, .patch = 4, .grid = 8, .text = 40, .family = "gemma3"};
   }
@@ -161,15 +174,16 @@ struct TinyTower {
 
  private:
   const char* merge_key() const {
-    return is_siglip() || family == "gemma4v" ? "clip.vision.projector.scale_factor" : "clip.vision.spatial_merge_size";
+    return is_siglip() || is_gemma4() ? "clip.vision.projector.scale_factor" : "clip.vision.spatial_merge_size";
   }
+  bool is_gemma4() const { return family == "gemma4v" || family == "gemma4uv"; }
   bool is_qwen2() const { return family == "qwen2vl_merger" || family == "qwen2.5vl_merger"; }
   bool is_siglip() const {
     return family == "gemma3" || family == "idefics3" || family == "lfm2" || family == "minicpmv4_6";
   }
   bool has_clips_mean() const { return family == "pixtral" || is_qwen2(); }
   int image_size() const {
-    if (family == "gemma4v") return 224;
+    if (is_gemma4()) return 224;
     if (is_qwen2()) return 560;
     if (family == "muse-glimmer") return grid * patch * merge;
     return family == "pixtral" || family == "minicpmv4_6" ? edge : grid * patch;
@@ -221,7 +235,7 @@ struct TinyTower {
     if (family == "minicpmv4_6" && merge == 4) array("clip.vision.wa_layer_indexes", std::vector<std::int32_t>{join});
     key("clip.vision.attention.layer_norm_epsilon", family == "pixtral" || family == "muse-glimmer" ? 1e-5F : 1e-6F);
     std::vector<float> mean(3, 0.5F), deviation = mean;
-    if (family == "gemma4v") mean = {0, 0, 0}, deviation = {1, 1, 1};
+    if (is_gemma4()) mean = {0, 0, 0}, deviation = {1, 1, 1};
     if (has_clips_mean())
       mean = {0.48145466F, 0.4578275F, 0.40821073F}, deviation = {0.26862954F, 0.26130258F, 0.27577711F};
     array("clip.vision.image_mean", mean);
@@ -258,12 +272,27 @@ struct TinyTower {
     }
   }
 
-  void write_gemma4v(GgufWriter& writer) const {
-    matrix(writer, "v.patch_embd.weight", width, 3 * patch * patch, shape_of({patch, patch, 3, width}));
+  void write_tables(GgufWriter& writer) const {
     const std::string positions = "v.position_embd.weight";
     add(
         writer, positions, 2 * grid * width, [&](int i) { return number(positions, i) * 0.5F; },
         shape_of({width, grid, 2}), DType::kF32);
+  }
+
+  void write_gemma4uv(GgufWriter& writer) const {
+    const int pixels = 3 * patch * merge * patch * merge;
+    norm(writer, "v.patch_norm.1", pixels);
+    matrix(writer, "v.patch_embd.weight", width, pixels, {}, type == DType::kQ8_0 ? DType::kF32 : type);
+    vector(writer, "v.patch_embd.bias", width, 0, 0.125F);
+    norm(writer, "v.patch_norm.2", width);
+    write_tables(writer);
+    norm(writer, "v.patch_norm.3", width);
+    matrix(writer, "mm.input_projection.weight", text, width, {}, type);
+  }
+
+  void write_gemma4v(GgufWriter& writer) const {
+    matrix(writer, "v.patch_embd.weight", width, 3 * patch * patch, shape_of({patch, patch, 3, width}));
+    write_tables(writer);
     for (int layer = 0; layer < layers; ++layer) {
       const std::string p = "v.blk." + std::to_string(layer) + ".";
       for (const char* name : {"ln1", "ln2", "attn_post_norm", "ffn_post_norm"})
@@ -402,6 +431,7 @@ struct TinyTower {
 
   void write_tensors(GgufWriter& writer) const {
     if (family == "gemma4v") return write_gemma4v(writer);
+    if (family == "gemma4uv") return write_gemma4uv(writer);
     if (family == "pixtral") return write_pixtral(writer);
     if (family == "muse-glimmer") return write_muse_glimmer(writer);
     if (is_qwen2()) return write_qwen2(writer);

@@ -25,6 +25,7 @@ PictureSize random_size(test::TruthRandom& random) {
 /// The usual sizes of a family's encoders.
 PictureGeometry geometry_of(const PictureFamily& family) {
   if (family.name == "gemma4v") return {.merge_side = 3};
+  if (family.name == "gemma4uv") return {.patch_side = 48, .merge_side = 1};
   if (family.name == "gemma3") return {.patch_side = 14, .merge_side = 4, .tile_side = 896};
   if (family.name == "idefics3") return {.patch_side = 16, .merge_side = 4, .tile_side = 512, .longest_side = 2048};
   if (family.name == "pixtral") return {.patch_side = 14, .merge_side = 2, .longest_side = 1540};
@@ -235,9 +236,11 @@ TEST(PictureFamily, MakesThePixelsOfTiles) {
 }
 
 TEST(PictureFamily, WritesTheTextsAroundARow) {
-  const PictureLayout layout = find_picture_family("gemma4v")->lay_out({48, 48}, {.merge_side = 3}, {1, 280});
-  EXPECT_EQ(layout.tiles.front().before, "<|image>");
-  EXPECT_EQ(layout.after, "<image|>");
+  for (const char* name : {"gemma4v", "gemma4uv"}) {
+    const PictureLayout layout = find_picture_family(name)->lay_out({48, 48}, {.merge_side = 3}, {1, 280});
+    EXPECT_EQ(layout.tiles.front().before, "<|image>");
+    EXPECT_EQ(layout.after, "<image|>");
+  }
   EXPECT_EQ(find_picture_family("qwen3vl_merger")->lay_out({64, 64}, {}, {1, 280}).after, "") << "the template does";
 }
 

@@ -525,7 +525,7 @@ constexpr Family kFamilies[] = {
     with_tower(kGemma3, "Gemma3ForConditionalGeneration", "gemma3"),
     kGemma4,
     with_tower(kGemma4, "Gemma4ForConditionalGeneration", "gemma4v"),
-    with_other_parts(kGemma4, "Gemma4UnifiedForConditionalGeneration"),
+    with_tower(kGemma4, "Gemma4UnifiedForConditionalGeneration", "gemma4uv"),
     kBert,
     renamed(kBert, "BertForSequenceClassification"),
     kRoberta,

@@ -61,6 +61,8 @@ enum class TensorForm {
   kNumbers,               // of two to four dimensions, as F32
   kNumber,                // one number, perhaps without a dimension
   kPixelRows,             // [rows, side, side, 3]: becomes F32 [rows, 3, side, side], a kernel
+  kPixels,                // [..., side x side x 3]: becomes F32 [..., 3 x side x side], a row for each row, or a vector
+  kTables,                // [places, 2, columns]: becomes [2, places, columns], a table behind the other
   kQueriesKeysValues,     // the rows of Q, K and V, as many of each: become a tensor each
   kFrameRows,             // [rows, 2 frames x 3 x side x side]: becomes the F32 kernel [rows, 3, side, side], their sum
   kFrames,                // [rows, 3, 2 frames, side, side]: becomes the F32 kernel of each frame

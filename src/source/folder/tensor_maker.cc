@@ -148,6 +148,7 @@ Result<TensorMaker::Move> TensorMaker::move_of(const CheckpointTensor& tensor, c
     case TensorForm::kDecay: return value_heads(tensor, 1, 0);
     case TensorForm::kValueHeadsBehindKeys:
     case TensorForm::kConvolution: return value_heads(tensor, delta_.value_dim, keys);
+    case TensorForm::kTables: return Move{.order = {.first = shape[0], .second = shape[1]}, .piece = shape[2]};
     case TensorForm::kValueHeadColumns: {
       if (shape.back() != delta_.num_values * delta_.value_dim)
         return fail("{} has {} columns, expected {} heads of {}", shown(tensor), shape.back(), delta_.num_values,
@@ -180,6 +181,11 @@ Result<std::vector<float>> TensorMaker::numbers_of(const CheckpointTensor& tenso
   std::vector<float> numbers(count);
   dequantize(type, bytes.data(), numbers);
   return numbers;
+}
+
+Result<std::vector<float>> TensorMaker::numbers_of(const CheckpointTensor& tensor) {
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  return numbers_of(tensor, type, StoredRows({StoredSlice{tensor, 0, tensor.stored->bytes}}, {}, element_bytes(type)));
 }
 
 Result<void> TensorMaker::add_multiplied(const CheckpointTensor& tensor, const TensorPlace& place, const Move& move,
@@ -245,7 +251,12 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
     case TensorForm::kGateAndUpBiases: return add_biases(tensor, place.name, out);
     case TensorForm::kBehindPadding: return add_behind_padding(tensor, place.name, out);
     case TensorForm::kNumbers: return add_numbers(tensor, place.name, out);
-    case TensorForm::kPixelRows: return add_pixel_rows(tensor, place.name, out);
+    case TensorForm::kPixelRows:
+    case TensorForm::kPixels: return add_pixels(tensor, place, out);
+    case TensorForm::kTables:
+      OCTAVO_TRY_VOID(check_dims(tensor, 3, 3));
+      if (shape[1] != 2) return fail("{} has {} tables, expected 2", shown(tensor), shape[1]);
+      return add_moved(tensor, place, {shape[2], shape[0], shape[1]}, out);
     case TensorForm::kNumber: {
       OCTAVO_TRY(const float number, number_of(tensor));
       push_numbers(out, place.name, {1}, {number});
@@ -303,31 +314,27 @@ Result<void> TensorMaker::add_behind_padding(const CheckpointTensor& tensor, con
 Result<void> TensorMaker::add_numbers(const CheckpointTensor& tensor, const std::string& name,
                                       std::vector<NamedTensor>& out) {
   OCTAVO_TRY_VOID(check_dims(tensor, 2, 4));
-  OCTAVO_TRY(const DType type, type_of(tensor));
-  const StoredRows data({StoredSlice{tensor, 0, tensor.stored->bytes}}, {}, element_bytes(type));
-  OCTAVO_TRY(std::vector<float> numbers, numbers_of(tensor, type, data));
+  OCTAVO_TRY(std::vector<float> numbers, numbers_of(tensor));
   push_numbers(out, name, {tensor.stored->shape.rbegin(), tensor.stored->shape.rend()}, std::move(numbers));
   return {};
 }
 
-Result<void> TensorMaker::add_pixel_rows(const CheckpointTensor& tensor, const std::string& name,
-                                         std::vector<NamedTensor>& out) {
+Result<void> TensorMaker::add_pixels(const CheckpointTensor& tensor, const TensorPlace& place,
+                                     std::vector<NamedTensor>& out) {
   constexpr std::uint64_t kChannels = 3;
-  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
-  OCTAVO_TRY(const DType type, type_of(tensor));
-  const std::uint64_t rows = tensor.stored->shape[0], cols = tensor.stored->shape[1], pixels = cols / kChannels;
+  const bool is_kernel = place.form == TensorForm::kPixelRows;
+  OCTAVO_TRY_VOID(check_dims(tensor, is_kernel ? 2 : 1, 2));
+  const Dims& shape = tensor.stored->shape;
+  const std::uint64_t cols = shape.back(), pixels = cols / kChannels;
   const auto side = static_cast<std::uint64_t>(std::llround(std::sqrt(static_cast<double>(pixels))));
   if (kChannels * side * side != cols)
     return fail("{} has {} columns, expected three for each pixel of a square", shown(tensor), cols);
-  const StoredRows data({StoredSlice{tensor, 0, tensor.stored->bytes}}, {}, element_bytes(type));
-  OCTAVO_TRY(const std::vector<float> numbers, numbers_of(tensor, type, data));
-  std::vector<float> kernel;
-  kernel.reserve(numbers.size());
-  for (std::uint64_t row = 0; row < rows; ++row)
-    for (std::uint64_t channel = 0; channel < kChannels; ++channel)
-      for (std::uint64_t pixel = 0; pixel < pixels; ++pixel)
-        kernel.push_back(numbers[to_size(row * cols + pixel * kChannels + channel)]);
-  push_numbers(out, name, {side, side, kChannels, rows}, std::move(kernel));
+  OCTAVO_TRY(const std::vector<float> numbers, numbers_of(tensor));
+  std::vector<float> made(numbers.size());
+  for (std::uint64_t i = 0; i < made.size(); ++i)
+    made[i] = numbers[i / cols * cols + i % pixels * kChannels + i % cols / pixels];
+  const Dims kernel = {side, side, kChannels, shape.front()};
+  push_numbers(out, place.name, is_kernel ? kernel : Dims(shape.rbegin(), shape.rend()), std::move(made));
   return {};
 }
 
@@ -357,14 +364,12 @@ Result<void> TensorMaker::add_frame_rows(const CheckpointTensor& tensor, const s
                                          std::vector<NamedTensor>& out) {
   constexpr std::uint64_t kFrames = 2, kChannels = 3;
   OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
-  OCTAVO_TRY(const DType type, type_of(tensor));
   const std::uint64_t rows = tensor.stored->shape[0], cols = tensor.stored->shape[1], frame = cols / kFrames;
   const auto side = static_cast<std::uint64_t>(std::llround(std::sqrt(static_cast<double>(frame / kChannels))));
   if (kFrames * kChannels * side * side != cols)
     return fail("{} has {} columns, expected those of {} squares in {} colours", shown(tensor), cols, kFrames,
                 kChannels);
-  const StoredRows data({StoredSlice{tensor, 0, tensor.stored->bytes}}, {}, element_bytes(type));
-  OCTAVO_TRY(const std::vector<float> numbers, numbers_of(tensor, type, data));
+  OCTAVO_TRY(const std::vector<float> numbers, numbers_of(tensor));
   std::vector<float> kernel;
   kernel.reserve(to_size(rows * frame));
   for (std::uint64_t row = 0; row < rows; ++row)
@@ -378,11 +383,9 @@ Result<void> TensorMaker::add_frames(const CheckpointTensor& tensor, const std::
                                      std::vector<NamedTensor>& out) {
   constexpr std::size_t kFrames = 2;
   OCTAVO_TRY_VOID(check_dims(tensor, 5, 5));
-  OCTAVO_TRY(const DType type, type_of(tensor));
   const Dims& shape = tensor.stored->shape;
   if (shape[2] != kFrames) return fail("{} has kernels of {} frames, expected {}", shown(tensor), shape[2], kFrames);
-  const StoredRows data({StoredSlice{tensor, 0, tensor.stored->bytes}}, {}, element_bytes(type));
-  OCTAVO_TRY(const std::vector<float> numbers, numbers_of(tensor, type, data));
+  OCTAVO_TRY(const std::vector<float> numbers, numbers_of(tensor));
   const std::size_t plane = to_size(shape[3] * shape[4]);
   for (std::size_t frame = 0; frame < kFrames; ++frame) {
     std::vector<float> own;
@@ -521,10 +524,8 @@ Result<void> TensorMaker::add_by_key_head(const CheckpointTensor& tensor, const 
 Result<void> TensorMaker::add_biases(const CheckpointTensor& tensor, const std::string& name,
                                      std::vector<NamedTensor>& out) {
   OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
-  OCTAVO_TRY(const DType type, type_of(tensor));
   OCTAVO_TRY(const std::uint64_t rows, half_of(tensor, 1));
-  const StoredRows data({StoredSlice{tensor, 0, tensor.stored->bytes}}, {}, element_bytes(type));
-  OCTAVO_TRY(const std::vector<float> numbers, numbers_of(tensor, type, data));
+  OCTAVO_TRY(const std::vector<float> numbers, numbers_of(tensor));
   for (const std::size_t turn : {0U, 1U}) {
     std::vector<float> own;
     for (std::size_t i = turn; i < numbers.size(); i += 2) own.push_back(numbers[i]);

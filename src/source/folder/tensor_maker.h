@@ -65,10 +65,12 @@ class TensorMaker {
                          std::vector<NamedTensor>& out);
   /// The elements of a tensor, which are counted with those of all others.
   Result<std::vector<float>> numbers_of(const CheckpointTensor& tensor, DType type, const FolderTensor& data);
+  /// The same in the order in which they are stored.
+  Result<std::vector<float>> numbers_of(const CheckpointTensor& tensor);
   Result<void> add_behind_padding(const CheckpointTensor& tensor, const std::string& name,
                                   std::vector<NamedTensor>& out) const;
   Result<void> add_numbers(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
-  Result<void> add_pixel_rows(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
+  Result<void> add_pixels(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out);
   Result<void> add_queries_keys_values(const CheckpointTensor& tensor, const std::string& name,
                                        std::vector<NamedTensor>& out);
   Result<void> add_frame_rows(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);

@@ -33,8 +33,8 @@ struct TowerFamily {
   std::array<float, 3> mean, deviation;        // of the channels, where the folder does not say
   std::span<const std::string_view> prefixes;  // the prefixes of all names, the longest first
   std::span<const TensorName> whole_names;     // the names of tensors outside layers
-  std::string_view layers;                     // the prefix of a layer's number
-  std::span<const TensorName> layer_names;
+  std::string_view layers = {};                // the prefix of a layer's number; empty: there are no layers
+  std::span<const TensorName> layer_names = {};
   bool adds_one_to_norms = false;   // of what behind the layers is named a norm, as Family
   bool pairs_neighbours = false;    // GGUF's file pairs neighbours where the checkpoint pairs the halves of a head
   std::string_view deepstack = {};  // the prefix of a DeepStack merger's number

@@ -95,6 +95,21 @@ constexpr TensorName kGemma4LayerNames[] = {
     {"mlp.down_proj.output_max", "ffn_down.output_max", kBound},
 };
 
+constexpr std::string_view kGemma4UnifiedPrefixes[] = {"model.vision_embedder.", "model.embed_vision.",
+                                                       "vision_embedder.", "embed_vision."};
+constexpr TensorName kGemma4UnifiedWholeNames[] = {
+    {"patch_ln1.weight", "v.patch_norm.1.weight", TensorForm::kPixels},
+    {"patch_ln1.bias", "v.patch_norm.1.bias", TensorForm::kPixels},
+    {"patch_dense.weight", "v.patch_embd.weight", TensorForm::kPixels},
+    {"patch_dense.bias", "v.patch_embd.bias"},
+    {"patch_ln2.weight", "v.patch_norm.2.weight"},
+    {"patch_ln2.bias", "v.patch_norm.2.bias"},
+    {"pos_embedding", "v.position_embd.weight", TensorForm::kTables},
+    {"pos_norm.weight", "v.patch_norm.3.weight"},
+    {"pos_norm.bias", "v.patch_norm.3.bias"},
+    {"embedding_projection.weight", "mm.input_projection.weight"},
+};
+
 constexpr std::string_view kGemma3Prefixes[] = {
     "model.vision_tower.vision_model.", "model.vision_tower.", "model.multi_modal_projector.",
     "vision_tower.vision_model.",       "vision_tower.",       "multi_modal_projector."};
@@ -307,6 +322,20 @@ Result<void> add_gemma4v_tower(const TowerKeys& keys) {
   return add_epsilon(keys, "rms_norm_eps", 1e-6);
 }
 
+Result<void> add_gemma4uv_tower(const TowerKeys& keys) {
+  constexpr SizeName kSizes[] = {{"mm_embed_dim", "embedding_length"},
+                                 {"patch_size", "patch_size"},
+                                 {"pooling_kernel_size", "projector.scale_factor"}};
+  OCTAVO_TRY_VOID(add_sizes(keys, kSizes));
+  OCTAVO_TRY(const std::uint64_t width, keys.vision.size("mm_embed_dim"));
+  OCTAVO_TRY_VOID(require_size(keys.vision, "output_proj_dims", width));
+  constexpr std::uint64_t kImageSide = 224;  // which says nothing
+  keys.out.add_u32(vision_key("image_size"), kImageSide);
+  for (const std::string_view none : {"feed_forward_length", "block_count", "attention.head_count"})
+    keys.out.add_u32(vision_key(none), 0);
+  return add_epsilon(keys, "rms_norm_eps", 1e-6);
+}
+
 Result<void> add_qwen3vl_tower(const TowerKeys& keys) {
   OCTAVO_TRY_VOID(check_qwen3vl(keys.vision));
   OCTAVO_TRY_VOID(add_pixels(keys));
@@ -357,6 +386,12 @@ constexpr TowerFamily kTowers[] = {{.name = "qwen3vl_merger",
                                     .whole_names = kGemma4WholeNames,
                                     .layers = "encoder.layers.",
                                     .layer_names = kGemma4LayerNames},
+                                   {.name = "gemma4uv",
+                                    .add_keys = add_gemma4uv_tower,
+                                    .mean = {0, 0, 0},
+                                    .deviation = {1, 1, 1},
+                                    .prefixes = kGemma4UnifiedPrefixes,
+                                    .whole_names = kGemma4UnifiedWholeNames},
                                    {.name = "idefics3",
                                     .add_keys = add_idefics3_tower,
                                     .mean = kHalf,

@@ -19,7 +19,7 @@ std::string_view name_in_tower(const TowerFamily& family, std::string_view name)
 std::optional<TensorPlace> place_of(const TowerFamily& family, std::string_view name,
                                     std::span<const std::uint64_t> deepstack) {
   if (auto whole = place_in_table(family.whole_names, name)) return whole;
-  const bool is_of_layer = take_prefix(name, family.layers);
+  const bool is_of_layer = !family.layers.empty() && take_prefix(name, family.layers);
   if (!is_of_layer && (family.deepstack.empty() || !take_prefix(name, family.deepstack))) return std::nullopt;
   const auto number = take_number(name);
   if (!number || (!is_of_layer && *number >= deepstack.size())) return std::nullopt;

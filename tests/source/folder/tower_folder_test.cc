@@ -240,6 +240,39 @@ TEST_F(TowerFolder, Gemma4sBoundsTablesAndPatchesBecomeTheFilesForm) {
   EXPECT_NE(source->find_tensor("mm.input_projection.weight"), nullptr);
 }
 
+TEST_F(TowerFolder, Gemma4UnifiedsPixelsAndTablesBecomeTheFilesForm) {
+  const auto config_with = [](const std::string& more) {
+    return config(R"("patch_size": 1, "pooling_kernel_size": 2, "mm_embed_dim": 8, "mm_posemb_size": 5)" + more,
+                  "Gemma4UnifiedForConditionalGeneration");
+  };
+  folder_.write("config.json", config_with(R"(, "output_proj_dims": 8)"));
+  const std::string p = "model.vision_embedder.";
+  folder_.write("model.safetensors", file_of({{p + "patch_ln1.weight", {12}},
+                                              {p + "patch_dense.weight", {8, 12}},
+                                              {p + "pos_embedding", {5, 2, 8}},
+                                              {p + "pos_norm.bias", {8}},
+                                              {"model.embed_audio.embedding_projection.weight", {4, 6}},
+                                              {"model.embed_vision.embedding_projection.weight", {4, 8}}}));
+  const auto source = opened();
+  EXPECT_EQ(source->get_string("clip.projector_type").value(), "gemma4uv");
+  EXPECT_EQ(source->get_u32("clip.vision.block_count").value(), 0U);
+  EXPECT_EQ(source->get_u32("clip.vision.projector.scale_factor").value(), 2U);
+  EXPECT_EQ(source->find_tensor("v.patch_embd.weight")->dims, (std::vector<std::uint64_t>{12, 8}));
+  EXPECT_EQ(source->find_tensor("v.patch_norm.1.weight")->dims, (std::vector<std::uint64_t>{12}));
+  const std::vector<float> by_channel = {0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11};
+  EXPECT_EQ(numbers_of(*source, "v.patch_norm.1.weight"), by_channel);
+  const std::vector<float> matrix = numbers_of(*source, "v.patch_embd.weight");
+  EXPECT_EQ(std::vector<float>(matrix.begin(), matrix.begin() + 12), by_channel);
+  EXPECT_EQ(source->find_tensor("v.position_embd.weight")->dims, (std::vector<std::uint64_t>{8, 5, 2}));
+  const std::vector<float> tables = numbers_of(*source, "v.position_embd.weight");
+  EXPECT_EQ(tables[8], 16) << "the second place of the first table";
+  EXPECT_EQ(tables[40], 8) << "the first place of the second table";
+  EXPECT_EQ(source->find_tensor("v.patch_norm.3.bias")->dims, (std::vector<std::uint64_t>{8}));
+  EXPECT_EQ(source->find_tensor("mm.input_projection.weight")->dims, (std::vector<std::uint64_t>{8, 4}));
+  folder_.write("config.json", config_with(R"(, "output_proj_dims": 9)"));
+  EXPECT_THAT(error(), HasSubstr("output_proj_dims is 9, expected 8"));
+}
+
 TEST_F(TowerFolder, Gemma4sTensorsOfOtherFormsAreRefused) {
   folder_.write("config.json", config(kGemmaVision, "Gemma4ForConditionalGeneration"));
   const auto with = [&](const std::string& name, const std::vector<std::uint64_t>& shape) {
