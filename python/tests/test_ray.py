@@ -1,4 +1,5 @@
-"""A model in Ray Serve, on one machine and on several. Needs ray[serve], OCTAVO_LIBRARY, OCTAVO_TEST_DATA.
+"""A model in Ray Serve, on one machine and on several. Needs ray[serve] (a quarter of a gigabyte, which
+scripts/setup does not install), OCTAVO_LIBRARY, OCTAVO_TEST_DATA.
 
     OCTAVO_LIBRARY=build/release/liboctavo.so OCTAVO_TEST_DATA=... PYTHONPATH=python python python/tests/test_ray.py
 """
