@@ -33,14 +33,16 @@ import timed
 
 COMPILER = re.compile(r"\+\+(?:-\d+)?$")
 MOST_FILES = 36  # of a unit
+# Nothing in kernels' bodies is reported (.inl), so that they need no look: as system headers they get none.
+UNREPORTED = "--extra-arg=--system-header-prefix=kernels/generic/"
 NAMES_KEPT = 8  # lists of a unit's files, of its last clean readings: for who changes between branches
 
 
-def cache_folder():
-    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
-    folder = pathlib.Path(base, "octavo", "tidy")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def cache_folder(name):
+    return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache", "octavo", name)
+
+
+PROGRAM = cache_folder("venv") / "bin" / "clang-tidy"  # where scripts/setup --test puts that of tools/requirements.in
 
 
 def plain_command(entry):
@@ -114,7 +116,8 @@ def units(entries, root):
 class Tidy:
     def __init__(self, args):
         self.program, self.root, self.table = args.clang_tidy, args.root, args.build.resolve() / "times.tsv"
-        self.cache = cache_folder()
+        self.cache = cache_folder("tidy")
+        self.cache.mkdir(parents=True, exist_ok=True)
         version = subprocess.run([self.program, "--version"], check=True, capture_output=True).stdout
         self.salt = version + (args.root / ".clang-tidy").read_bytes() + pathlib.Path(__file__).read_bytes()
         self.hashes = {}  # of each path that was met
@@ -148,7 +151,7 @@ class Tidy:
         name = str(pathlib.Path(files[0]).relative_to(self.root))
         name += f" and {len(files) - 1} more" if len(files) > 1 else ""
         done = subprocess.run([sys.executable, "-I", "-S", timed.__file__, self.table, "tidy", name,
-                               self.program, "--quiet", "--warnings-as-errors=*", "--extra-arg=-H",
+                               self.program, "--quiet", "--warnings-as-errors=*", "--extra-arg=-H", UNREPORTED,
                                f"--header-filter={re.escape(str(self.root))}/(src|include)/.*\\.(h|cc)$", source, "--",
                                *command], cwd=directory, capture_output=True, text=True, check=False)
         included = {os.path.normpath(os.path.join(directory, path))
@@ -203,7 +206,7 @@ def share(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True)
-    parser.add_argument("--clang-tidy", default="clang-tidy-19")
+    parser.add_argument("--clang-tidy", default=PROGRAM)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--share", type=share, default=(1, 1), metavar="I/N")
     parser.add_argument("root", type=pathlib.Path)

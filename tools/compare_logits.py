@@ -33,14 +33,14 @@ def fingerprint(path):
 
 
 class OracleLogits:
-    """The oracle's logits of one sequence, made a few rows at a time: rows(begin, end) -> float32 [.., vocab_size]."""
+    """The oracle's logits of one sequence, made a few rows at a time: rows(places) -> float32 [len(places), vocab_size]."""
 
     def __init__(self, hidden, output_matrix, cap=0, bias=0):
         self.hidden, self.output_matrix, self.cap, self.bias = hidden, output_matrix, cap, bias
         self.shape = (len(hidden), len(output_matrix))
 
-    def rows(self, begin, end):
-        return oracle_model.logits_of(self.hidden[begin:end], self.output_matrix, self.cap, self.bias)
+    def rows(self, places):
+        return oracle_model.logits_of(self.hidden[places], self.output_matrix, self.cap, self.bias)
 
 
 class SavedLogits:
@@ -49,8 +49,8 @@ class SavedLogits:
     def __init__(self, array):
         self.array, self.shape = array, array.shape
 
-    def rows(self, begin, end):
-        return self.array[begin:end]
+    def rows(self, places):
+        return self.array[places]
 
 
 def load_output(model_path):
@@ -71,6 +71,7 @@ def oracle_logits(model_path, ids, cache=None):
     key = hashlib.sha256(f"{source} {fingerprint(model_path)} {list(ids)}".encode()).hexdigest()[:32]
     path = pathlib.Path(cache) / f"oracle-{key}.npy"
     if path.exists():
+        os.utime(path)  # when it was last used (made_models.py)
         return OracleLogits(np.load(path), *load_output(model_path))
     model = oracle.open_model(model_path)
     hidden = model.hidden(ids)
@@ -94,31 +95,38 @@ def compare_row(reference, ours):
     return max(difference.max(), -difference.min()), kl, same, log_sum_a, log_sum_b
 
 
-def compare_rows(reference, ours, ids):
-    """A dict of one number for each row. reference: OracleLogits or SavedLogits; ours: float32 [len(ids), vocab_size]."""
+def compare_rows(reference, ours, ids, places=None):
+    """A dict of one number for each row, or for those at `places`, which ascend. reference: OracleLogits or SavedLogits;
+    ours: float32 [len(ids), vocab_size]."""
     if tuple(ours.shape) != (len(ids), reference.shape[1]):
         raise ValueError(f"logits have shape {tuple(ours.shape)}, expected {(len(ids), reference.shape[1])}")
-    rows = {name: np.zeros(len(ids)) for name in ("max_error", "kl", "same_top", "nll_reference", "nll")}
-    for begin in range(0, len(ids), ROWS_AT_ONCE):
-        block = reference.rows(begin, min(begin + ROWS_AT_ONCE, len(ids)))
-        for row, (a, b) in enumerate(zip(block, ours[begin:]), begin):
+    places = np.arange(len(ids)) if places is None else np.asarray(places)
+    rows = {name: np.zeros(len(places)) for name in ("max_error", "kl", "same_top", "nll_reference", "nll")}
+    rows["place"] = places
+    for begin in range(0, len(places), ROWS_AT_ONCE):
+        at = places[begin:begin + ROWS_AT_ONCE]
+        for row, (place, a) in enumerate(zip(at, reference.rows(at)), begin):
+            b = ours[place]
             if not np.isfinite(b).all():
-                raise ValueError(f"row {row} holds a value that is not finite")
+                raise ValueError(f"row {place} holds a value that is not finite")
             max_error, kl, same, log_sum_a, log_sum_b = compare_row(a, b)
             rows["max_error"][row], rows["kl"][row], rows["same_top"][row] = max_error, kl, same
-            if row + 1 < len(ids):  # the last token has no successor
-                rows["nll_reference"][row], rows["nll"][row] = log_sum_a - a[ids[row + 1]], log_sum_b - b[ids[row + 1]]
+            if place + 1 < len(ids):  # the last token has no successor
+                rows["nll_reference"][row] = log_sum_a - a[ids[place + 1]]
+                rows["nll"][row] = log_sum_b - b[ids[place + 1]]
     return rows
 
 
 def summary(rows, num_rows):
-    """What the first rows of compare_rows() amount to."""
-    kl = rows["kl"][:num_rows]
-    out = {"max_abs_error": float(rows["max_error"][:num_rows].max()), "mean_kl": float(kl.mean()),
-           "p99_kl": float(np.quantile(kl, 0.99)), "top1_agreement": float(rows["same_top"][:num_rows].mean())}
-    if num_rows > 1:
-        out["mean_nll_reference"] = float(rows["nll_reference"][:num_rows - 1].mean())
-        out["mean_nll"] = float(rows["nll"][:num_rows - 1].mean())
+    """What those rows of compare_rows() amount to that are among a sequence's first."""
+    count = int(np.searchsorted(rows["place"], num_rows))
+    kl = rows["kl"][:count]
+    out = {"max_abs_error": float(rows["max_error"][:count].max()), "mean_kl": float(kl.mean()),
+           "p99_kl": float(np.quantile(kl, 0.99)), "top1_agreement": float(rows["same_top"][:count].mean())}
+    with_successor = int(np.searchsorted(rows["place"], num_rows - 1))
+    if with_successor > 0:
+        out["mean_nll_reference"] = float(rows["nll_reference"][:with_successor].mean())
+        out["mean_nll"] = float(rows["nll"][:with_successor].mean())
         out["nll_relative_difference"] = abs(out["mean_nll"] / out["mean_nll_reference"] - 1)
     return out
 

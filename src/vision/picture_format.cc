@@ -67,7 +67,7 @@ std::unexpected<Error> refuse_unknown(std::string_view bytes) {
   const std::string text = begin_of_text(bytes);
   if (text.starts_with("<!doctype html") || text.starts_with("<html"))
     return fail_as(ErrorKind::kInvalidPicture, "a web page, not a picture; give the address of the picture itself");
-  if (text.starts_with("<svg") || (text.starts_with("<") && text.find("<svg") != std::string::npos))
+  if (text.starts_with("<svg") || (text.starts_with('<') && text.find("<svg") != std::string::npos))
     return refuse({.begin = {}, .name = "an SVG", .way_out = kDrawAs});
   std::string shown;
   for (const char c : bytes.substr(0, 8)) shown += fmt::format(" {:02X}", static_cast<unsigned char>(c));

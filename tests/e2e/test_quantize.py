@@ -37,7 +37,7 @@ class Quantize(unittest.TestCase):
         self.assertTrue((distance <= ERROR[after.tensor_type.name] * greatest + 1e-7).all(), name)
 
     def test_files_of_every_mix_are_read_by_the_gguf_package(self):
-        model = support.tiny_model("tiny-qwen3", types=("F32",))
+        model = support.few_words_model("tiny-qwen3", types=("F32",))
         before = GgufFile(model)
         for mix in ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K",
                     "Q2_0"):
@@ -62,17 +62,17 @@ class Quantize(unittest.TestCase):
 
     def test_a_model_that_is_quantized_as_it_is_loaded_has_the_bits_of_its_file(self):
         for shape in ("tiny-qwen3", "tiny-qwen3moe", "tiny-qwen35"):
-            model = support.tiny_model(shape, types=("F32",))
+            model = support.few_words_model(shape, types=("F32",))
             for mix in ("Q8_0", "Q4_0", "Q4_1", "Q4_K_M", "Q6_K"):
                 with self.subTest(shape=shape, mix=mix):
                     support.octavo_ok("quantize", model, self.out, mix, "--force")
                     ids = list(range(20, 60))
                     loaded = support.logits(model, ids, "--quantize", mix.lower())
                     np.testing.assert_array_equal(loaded, support.logits(self.out, ids))
-        before = support.tiny_model("tiny-qwen3", types=("Q8_0",))
+        before = support.few_words_model("tiny-qwen3", types=("Q8_0",))
         for model, args, code, message in (
                 (before, ("Q4_0",), 1, "is Q8_0 already"), (before, ("Q9",), 2, "found type 'Q9', expected one of F32"),
-                (support.tiny_model("tiny-qwen3", types=("F32",)), ("Q4_0", "--no-repack"), 1, "cannot be made other types")):
+                (support.few_words_model("tiny-qwen3", types=("F32",)), ("Q4_0", "--no-repack"), 1, "cannot be made other types")):
             done = support.octavo("logits", model, "--ids", "1,2", "--out", self.folder / "l.npy", "--quantize", *args)
             self.assertEqual((done.returncode, message in done.stderr), (code, True), done.stderr)
 
@@ -85,7 +85,7 @@ class Quantize(unittest.TestCase):
         self.assertEqual(len(prints), 3)
 
     def test_a_file_of_importance_is_taken(self):
-        model = support.tiny_model("tiny-qwen3", types=("F32",))
+        model = support.few_words_model("tiny-qwen3", types=("F32",))
         matrix = next(t for t in GgufFile(model).tensors if t.name == "blk.0.attn_q.weight")
         imatrix = self.folder / "imatrix.gguf"
         writer = gguf.GGUFWriter(imatrix, "")
@@ -133,7 +133,7 @@ class Quantize(unittest.TestCase):
         self.assertLessEqual(set(mixes), set(re.findall(r"\w+", described)))
 
     def test_errors_say_what_was_found_and_leave_nothing(self):
-        model = support.tiny_model("tiny-qwen3", types=("Q8_0",))
+        model = support.few_words_model("tiny-qwen3", types=("Q8_0",))
         cases = [(("Q4_0",), 1, "is Q8_0 already"), (("Q9",), 2, "found type 'Q9', expected one of F32"), ((), 2, "found 2 words"),
                  (("Q8_0", "--tensor-type", "nothing=Q6_K"), 1, "no tensor whose type can change"),
                  (("Q8_0", "--tensor-type", "attn_q"), 2, "expected PATTERN=TYPE"),

@@ -14,7 +14,7 @@ from unittest import mock
 import check_tidy
 import source_batches
 
-PROGRAM = os.environ.get("OCTAVO_CLANG_TIDY", "clang-tidy-19")
+PROGRAM = os.environ.get("OCTAVO_CLANG_TIDY", str(check_tidy.PROGRAM))
 CLEAN = "namespace octavo {\nint twice(int x) { return 2 * x; }\n}  // namespace octavo\n"
 ZERO_POINTER = "namespace octavo {\nint* nobody() { return 0; }\n}  // namespace octavo\n"
 

@@ -58,6 +58,19 @@ class Compare(unittest.TestCase):
         self.assertEqual(compare_logits.summary(compared, 2)["mean_kl"], 0)
         self.assertGreater(compare_logits.summary(compared, 4)["mean_kl"], 1)
 
+    def test_only_some_rows(self):
+        rows = np.random.default_rng(3).standard_normal((90, 7)).astype(np.float32)
+        ours = rows + np.random.default_rng(4).standard_normal((90, 7)).astype(np.float32)
+        ids = [i % 7 for i in range(90)]
+        whole = compare_logits.compare_rows(reference(rows), ours, ids)
+        places = [0, 3, *range(9, 90, 10)]
+        part = compare_logits.compare_rows(reference(rows), ours, ids, places)
+        for name in ("kl", "max_error", "same_top", "nll", "nll_reference"):
+            np.testing.assert_allclose(part[name], whole[name][places], rtol=1e-6)
+        self.assertAlmostEqual(compare_logits.summary(part, 20)["mean_kl"], whole["kl"][[0, 3, 9, 19]].mean(), places=9)
+        self.assertAlmostEqual(compare_logits.summary(part, 20)["mean_nll"], whole["nll"][[0, 3, 9]].mean(), places=9)
+        self.assertAlmostEqual(compare_logits.summary(part, 90)["mean_nll"], whole["nll"][places[:-1]].mean(), places=9)
+
     def test_nan_and_wrong_shapes_are_refused(self):
         rows = np.zeros((2, 3), np.float32)
         bad = rows.copy()

@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::size_t kSlotsOfAStep = 4;  // slots that a scope looks up when it is entered, for one step
 
-}  // namespace
-
 /// The items of a for statement that pass its test, which is evaluated when an item is asked for.
 struct TestedIterator : Iterator {
   StatementRunner* runner;
@@ -24,8 +22,10 @@ struct TestedIterator : Iterator {
   Iterator* items;
 };
 
+}  // namespace
+
 bool next_that_passes(Evaluation& evaluation, Iterator& base, Value& item) {
-  auto& self = static_cast<TestedIterator&>(base);
+  const auto& self = static_cast<const TestedIterator&>(base);
   const Statement& statement = *self.statement;
   while (const auto next = next_of(evaluation, *self.items)) {
     Frame* frame = self.runner->make_frame(*statement.test_scope, self.outer);
