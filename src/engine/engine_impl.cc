@@ -73,7 +73,7 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
   parts.limits.max_step_tokens = std::min(parts.limits.max_step_tokens, runner.max_rows);
   parts.limits.joint_rows = runner.joint_rows;
   OCTAVO_TRY(Memory memory, make_memory(parts));
-  auto text =
+  const auto text =
       std::make_shared<const ModelTextImpl>(std::move(parts.text), runner.vocab_size, runner.num_token_types > 1);
   return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts), text, std::move(memory)));
 }

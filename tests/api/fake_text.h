@@ -191,7 +191,7 @@ class FakeText final : public NoText {
     for (const ChatMessage& message : messages) {
       text += message.role + ":" + message.content;
       for (std::size_t i = 0; i < message.parts.size(); ++i) text += (i > 0 ? "\n" : "") + text_of(message.parts[i]);
-      text += ";";
+      text += ';';
     }
     for (const auto& [name, value] : options.names) text += name + ";";
     return text;

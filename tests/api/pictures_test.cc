@@ -45,7 +45,7 @@ class Pictures : public ::testing::Test {
       out += message.role + ":" + message.content;
       for (const ContentPart& part : message.parts)
         out += part.kind == ContentPart::Kind::kPicture ? "[" + *part.picture.bytes + "]" : part.text;
-      out += ";";
+      out += ';';
     }
     return out;
   }

@@ -33,7 +33,7 @@ TEST(SettingsFingerprint, IsTheSameForTheSameSettings) {
 TEST(SettingsFingerprint, ChangesWithEachSettingThatDecides) {
   const std::vector<std::function<void(ServedModel&, ModelInfo&)>> changes = {
       [](ServedModel&, ModelInfo&) {},
-      [](ServedModel&, ModelInfo& info) { info.chat_template += " "; },
+      [](ServedModel&, ModelInfo& info) { info.chat_template += ' '; },
       [](ServedModel&, ModelInfo& info) { info.max_context = 101; },
       [](ServedModel&, ModelInfo& info) { info.end_tokens.push_back({.id = 3}); },
       [](ServedModel& model, ModelInfo&) { model.sampling_defaults.temperature = 0.5F; },

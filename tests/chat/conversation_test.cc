@@ -31,7 +31,7 @@ std::string shaped(const std::vector<ChatMessage>& messages, const TemplateCaps&
     }
     for (const ToolCall& call : turn.calls) out += "!" + call.name;
     if (!turn.name.empty()) out += "@" + std::string(turn.name);
-    out += ";";
+    out += ';';
   }
   return out;
 }

@@ -92,7 +92,7 @@ std::string mended(std::string_view order, const TemplateCaps& caps) {
   for (const ShapedMessage& turn : shaped->turns) {
     out += out.empty() ? "" : " ";
     out += turn.role.substr(0, 1);
-    out += ":";
+    out += ':';
     for (const ShapedPart& part : turn.parts)
       for (const jinja::TextRun& run : part.text) out += run.text;
     for (const ToolCall& call : turn.calls) out += "!" + call.id.substr(8);

@@ -48,7 +48,7 @@ class BenchText final : public NoText {
 
   /// A special token's text is one thing where special tokens are parsed, and its characters where not.
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
-    if (text.starts_with("<") && options.parse_special) return std::vector<TokenId>{1};
+    if (text.starts_with('<') && options.parse_special) return std::vector<TokenId>{1};
     return std::vector<TokenId>(text.begin(), text.end());
   }
   std::string detokenize(std::span<const TokenId> tokens) const override {

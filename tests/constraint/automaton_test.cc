@@ -116,7 +116,7 @@ TEST(Automaton, RepeatsOftenWhatItselfIsRepeatedOften) {
   grammar.set_root(grammar.repeat(line, 300, 400));
   const std::string longest = std::string(300, 'a') + "\n";
   std::string text;
-  for (int i = 0; i < 299; ++i) text += "\n";
+  for (int i = 0; i < 299; ++i) text += '\n';
   text += longest;
   EXPECT_TRUE(fulfils(grammar, text));
   EXPECT_FALSE(fulfils(grammar, text + "a" + longest));

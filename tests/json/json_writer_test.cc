@@ -33,7 +33,7 @@ TEST(JsonWriter, SeveralWritersWriteOneText) {
 TEST(JsonWriter, ATextThatBeginsBehindWhiteSpaceHasNoCommaInFront) {
   std::string out;
   JsonWriter(out).object("a", 1);
-  out += "\n";
+  out += '\n';
   JsonWriter(out).object("a", 2);
   out += "\n\ndata: ";
   JsonWriter(out).object("a", 3);

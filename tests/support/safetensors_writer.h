@@ -21,7 +21,7 @@ class SafetensorsWriter {
  public:
   SafetensorsWriter& add(std::string_view name, std::string_view dtype, const std::vector<std::uint64_t>& shape,
                          std::string_view data) {
-    if (!rows_.empty()) rows_ += ",";
+    if (!rows_.empty()) rows_ += ',';
     rows_ += fmt::format(R"("{}":{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", name, dtype,
                          fmt::join(shape, ","), data_.size(), data_.size() + data.size());
     data_ += data;

@@ -39,7 +39,7 @@ std::size_t token_end(std::string_view text) {
 std::string mark(std::string_view text, const TokenOf& token_of) {
   std::string out, run;
   const auto flush = [&] {
-    if (!std::exchange(run, {}).empty()) out += " ";
+    if (!std::exchange(run, {}).empty()) out += ' ';
   };
   while (!text.empty()) {
     const std::size_t close = token_end(text);

@@ -55,7 +55,7 @@ ApiError no_response(std::string_view id, std::string param) {
 void ResponseStore::put(const std::string& owner, StoredResponse response, std::string_view client) {
   const std::uint64_t size = response.num_bytes();
   if (size > limits_.max_bytes) return;
-  auto kept = std::make_shared<const StoredResponse>(std::move(response));
+  const auto kept = std::make_shared<const StoredResponse>(std::move(response));
   const std::scoped_lock lock(mutex_);
   const auto own = owners_.try_emplace(owner).first;
   const auto room = clients_.try_emplace(std::string(client.empty() ? owner : client)).first;

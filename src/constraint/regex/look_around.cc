@@ -47,7 +47,7 @@ bool is_quantifier(std::string_view part) { return std::string_view("*+?{").cont
 
 /// The text inside a group that begins with `begin`.
 std::optional<std::string_view> inside(std::string_view part, std::string_view begin) {
-  if (!part.starts_with(begin) || !part.ends_with(")")) return std::nullopt;
+  if (!part.starts_with(begin) || !part.ends_with(')')) return std::nullopt;
   return part.substr(begin.size(), part.size() - begin.size() - 1);
 }
 
@@ -92,7 +92,7 @@ SplitPattern split_look_around(std::string_view pattern, RegexReach reach) {
   if (split.looks.empty() || split.looks.size() > kMaxLooks) return unsplit;
   split.rest.append(ahead, '^');
   for (std::size_t i = begin; i < end; ++i) split.rest += (*parts)[i];
-  if (ends) split.rest += "$";
+  if (ends) split.rest += '$';
   return split;
 }
 

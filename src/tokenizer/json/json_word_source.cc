@@ -30,7 +30,7 @@ std::string_view model_name(const TokenizerJson& words) {
   return words.pipeline.is_byte_level ? "gpt2" : "gemma4";
 }
 
-bool is_byte_token(std::string_view text) { return text.size() == 6 && text.starts_with("<0x") && text.ends_with(">"); }
+bool is_byte_token(std::string_view text) { return text.size() == 6 && text.starts_with("<0x") && text.ends_with('>'); }
 
 }  // namespace
 
